@@ -16,7 +16,7 @@ import orjson
 from evenrank.core.records import Topic
 from evenrank.core.settings import check_value
 from evenrank.core.types import Floats
-from evenrank.errors import EvenrankError, reason_of
+from evenrank.errors import MAX_FOUND, EvenrankError, reason_of
 from evenrank.io.atomic import atomic_file
 from evenrank.retrieval.encode.encoder import EncoderSettings
 from evenrank.retrieval.engine.protocol import Engine, Hits
@@ -171,12 +171,12 @@ def load(path: str | os.PathLike[str]) -> LearnedState:
     if not isinstance(record, dict) or record.get("kind") != KIND:
         raise _no_model(path, "some other JSON")
     if record.get("format_version") != FORMAT_VERSION:
-        found = record.get("format_version")
+        found = str(record.get("format_version"))[:40]
         raise EvenrankError(f"{path}: model format {found}, this version reads {FORMAT_VERSION} (run: evenrank learn)")
     try:
         state: LearnedState = check_value({name: record[name] for name in record if name not in HEADER}, LearnedState)
     except ValueError as error:
-        raise _no_model(path, f"damaged: {error}") from error
+        raise _no_model(path, f"damaged: {str(error)[:MAX_FOUND]}") from error
     if wrong := faults(state):
         raise _no_model(path, f"damaged: {'; '.join(wrong)}")
     if record.pop("checksum", None) != record_checksum(record):
