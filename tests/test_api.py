@@ -34,7 +34,7 @@ def test_rank_score_and_plot_in_a_few_lines(collection: evenrank.Collection, tmp
     plain = evenrank.rank(collection, task=1, policy="relevance", workers=1, name="plain")
     results = evenrank.evaluate(collection, [fair.run, plain.run])
     assert results["fair"].scores["AWRF"] > results["plain"].scores["AWRF"]
-    assert 0.0 <= fair.certificate["gap"] < 0.01
+    assert 0.0 <= fair.certificate["gap"] < 0.03
     assert plain.certificate == {}
     frame = fair.to_pandas()
     assert list(frame.columns) == ["topic", "ranking", "rank", "page_id"]
