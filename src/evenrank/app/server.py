@@ -110,7 +110,7 @@ class BoundedLog(logging.Filter):
 class SafeFormatter(logging.Formatter):
     """Lines in UTC, tracebacks included, without the passwords of addresses."""
 
-    converter = staticmethod(time.gmtime)  # type: ignore[assignment]
+    converter = staticmethod(time.gmtime)
 
     def format(self, record: logging.LogRecord) -> str:
         return hide_passwords(super().format(record))
