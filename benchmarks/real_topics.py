@@ -5,10 +5,12 @@
 DIR is a collection of `../shared/data/wikipedia-sample` with an index. A topic is judged up to a page id, with about
 seven relevant pages and 100 to 29,000 articles in that window, so candidates are found in the window alone, also those
 of the topics that are learned from: a rank among 1,700 articles says another thing than one among 63,576. Every second
-topic is ranked with what was learned on the others, and then the other way round; none was used to choose a setting of
-a policy, and some were looked at when search and its calibration were made. With seven relevant pages a true target is
-coarse: differences between policies are noisy, and P@50 cannot exceed 0.14. How much of what is missing comes from not
-knowing the target is shown beside: `optimal` with the target that the judgments give, which no system can know.
+topic is ranked with what was learned on the others, and then the other way round. These topics are no fresh test: some
+were looked at when search and its calibration were made, and settings of `optimal` were chosen with their scores in
+view. Groups and quality classes of the articles are guessed from their text, because the sample has no metadata. With
+seven relevant pages a true target is coarse: differences between policies are noisy, and P@50 cannot exceed 0.14. How
+much of what is missing comes from not knowing the target is shown beside: `optimal` with the target of the judgments,
+which no system can know.
 """
 
 from __future__ import annotations

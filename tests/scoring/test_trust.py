@@ -117,3 +117,17 @@ def test_results_of_a_collection(golden_collection, golden_runs) -> None:
     assert str(found).count("─") > 0
     assert set(found.to_json()) >= {"runs", "pairs", "best_stays", "summary", "tau_low"}
     assert len(found.to_pandas(pairs=True)) == 3
+
+
+def test_scores_of_plain_tables_are_ordered_by_what_was_computed() -> None:
+    import evenrank
+
+    rankings = {
+        "fair": {"q1": ["a", "b"], "q2": ["b", "a"], "q3": ["a", "b"]},
+        "unfair": {"q1": ["a", "c"], "q2": ["c", "a"], "q3": ["a", "c"]},
+    }
+    scores = evenrank.score(rankings, {"a": "x", "b": "y", "c": "x"}, target="equal")
+    found = trust(scores)
+    assert found.measure == "AWRF"
+    assert [one.run for one in found.runs] == ["fair", "unfair"]
+    assert found.best_stays == 1.0

@@ -121,7 +121,7 @@ class Protocol:
 _BOTH_OF_2021 = ("geography", "gender")
 OFFICIAL_2021 = Protocol(
     name="official-2021",
-    summary="what the organisers' published code does: reproduces the tables of TREC 2021",
+    summary="what the organisers' published code does",
     dimensions=_BOTH_OF_2021,
     sets=(),
     discount_type="float32",

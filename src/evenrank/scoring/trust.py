@@ -22,7 +22,6 @@ from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
 from evenrank.measures.measure import Measure
-from evenrank.measures.registry import MAIN
 from evenrank.scoring.paired_tests import TESTS, holm
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables.table import Cell, Column, Table
@@ -215,7 +214,7 @@ def _task(results: Results, task: Task | None) -> Task:
 
 def _measure(results: Results, task: Task, name: str | None) -> Measure:
     known = {measure.key: measure for measure in results.measures_of(task)}
-    wanted = MAIN[task].key if name is None else name
+    wanted = results.main_of(task).key if name is None else name
     if wanted not in known:
         raise EvenrankError(f"measure {wanted} was not computed (choose from {', '.join(known)})")
     return known[wanted]
