@@ -23,7 +23,7 @@ from evenrank.trec.collection import Collection
 from tests.desk_collections import QUESTION, make_hostile, shared_generated
 from tests.judging_files import JudgingFiles, make_judging
 
-UNLIMITED = WebSettings(reads_per_second=1e6, writes_per_second=1e6, relevance_floor=0.0)
+UNLIMITED = WebSettings(reads_per_second=1e6, writes_per_second=1e6, bytes_per_hour=1e12, relevance_floor=0.0)
 """Lists are filled, so that tests have long ones."""
 
 

@@ -15,12 +15,13 @@ from starlette.testclient import TestClient
 
 from evenrank.app.app import make_app
 from evenrank.app.request import question_form as asking
+from evenrank.app.request import quota
 from evenrank.app.request.budget import MAX_KEYWORD, MAX_TEXT, MAX_WORDS, question_faults
 from evenrank.app.request.capacity import BusyError, Capacity
 from evenrank.app.state import AppState, open_state
 from evenrank.retrieval.query import topic_query
 from evenrank.trec.collection import Collection
-from tests.app.conftest import UNLIMITED
+from tests.app.conftest import UNLIMITED, client_of, posted
 from tests.desk_collections import QUESTION
 
 LONG = " ".join(f"w{n}" for n in range(10_000))
@@ -179,3 +180,40 @@ def test_an_error_reaches_who_asked() -> None:
 
     with pytest.raises(ValueError, match="no"):
         Capacity(1, 4).submit("a", fail).result(PATIENCE)
+
+
+NEVER = "\n".join(f"No such article {number}" for number in range(45_000))
+"""More than a megabyte of titles that are never to be shown."""
+
+
+def test_a_list_that_would_fill_the_store_is_refused(client: TestClient) -> None:
+    answer = client.post("/lists", data={**QUESTION, "never": NEVER})
+    assert answer.status_code == 400
+    assert "at most 1,024 kB are kept" in answer.text
+    sources = [{"role": "not", "kind": "titles", "text": NEVER}]
+    answer = client.post("/api/lists", json={"title": "Chess", "keywords": ["chess"], "sources": sources})
+    assert answer.status_code == 400
+    assert "kB are kept" in answer.json()["detail"]
+
+
+def test_what_an_owner_keeps_is_bounded(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_of(state)
+    posted(client, "/lists", {**QUESTION, "never": NEVER[:30_000]})
+    monkeypatch.setattr(quota, "MAX_OWNED_BYTES", 50_000)
+    answer = client.post("/lists", data={**QUESTION, "never": NEVER[:30_000]})
+    assert answer.status_code == 400
+    assert "takes too much room" in answer.text
+    assert client_of(state).post("/lists", data=QUESTION).status_code == 303  # somebody else's
+
+
+def test_a_new_cookie_gives_no_new_room(state: AppState) -> None:
+    app = make_app(replace(state, settings=replace(state.settings, bytes_per_hour=200_000.0)))
+    statuses = []
+    for _ in range(4):
+        visitor = TestClient(app, base_url="http://localhost", follow_redirects=False)
+        answer = visitor.post("/lists", data={**QUESTION, "never": NEVER[:50_000]})
+        statuses.append(answer.status_code)
+    assert statuses[0] == 303
+    assert statuses[-1] == 429
+    assert int(answer.headers["Retry-After"]) > 60
+    assert visitor.get("/").status_code == 200

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank.core.protocol import OFFICIAL_2021
+from evenrank.core.safe_text import cell_text
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_run
 from evenrank.scoring.compare import compare
@@ -19,7 +20,7 @@ from evenrank.scoring.exposure_by_group import exposure_by_group
 from evenrank.scoring.intervals import Interval
 from evenrank.scoring.report.report import paper_table
 from evenrank.scoring.results import Results, RunResult
-from evenrank.scoring.tables.delimited import csv_of, safe_cell, tsv_of
+from evenrank.scoring.tables.delimited import csv_of, tsv_of
 from evenrank.scoring.tables.html import html_of
 from evenrank.scoring.tables.latex import latex_of
 from evenrank.scoring.tables.results import runs_table
@@ -190,9 +191,9 @@ def test_measures_by_name_are_computed_in_place_of_the_usual_ones(golden_collect
 
 @given(st.text(max_size=20))
 def test_a_safe_cell_is_no_formula_once_blanks_are_stripped(text: str) -> None:
-    assert not safe_cell(text).strip().startswith(("=", "+", "-", "@"))
-    assert safe_cell(text).removeprefix("'") == text.strip().removeprefix("'")
+    assert not cell_text(text).strip().startswith(("=", "+", "-", "@"))
+    assert cell_text(text).removeprefix("'") == text.strip().removeprefix("'")
 
 
 def test_blanks_do_not_hide_a_formula() -> None:
-    assert safe_cell(" \t=cmd()") == "'=cmd()"
+    assert cell_text(" \t=cmd()") == "'=cmd()"

@@ -51,6 +51,7 @@ from evenrank.app.pages.sign_in import RecognizePerson
 from evenrank.app.pages.sign_in import routes as signin
 from evenrank.app.request.access import undeclared
 from evenrank.app.request.capacity import Capacity
+from evenrank.app.request.quota import hourly_bytes
 from evenrank.app.searches.pages import routes as searches
 from evenrank.app.settings import WebSettings
 from evenrank.app.state import AppState, open_collection, open_state
@@ -96,11 +97,13 @@ class Shared:
     counts: RequestCounts
     reads: Buckets
     writes: Buckets
+    room: Buckets
 
 
 def share_between_workers(settings: WebSettings) -> Shared:
     """Counts of requests, and limits that hold over all workers."""
-    return Shared(RequestCounts(), Buckets(settings.reads_per_second), Buckets(settings.writes_per_second))
+    reads, writes = Buckets(settings.reads_per_second), Buckets(settings.writes_per_second)
+    return Shared(RequestCounts(), reads, writes, hourly_bytes(settings.bytes_per_hour))
 
 
 def create_app(
@@ -144,6 +147,7 @@ def make_app(state: AppState, shared: Shared | None = None) -> Starlette:
     app.state.current = state
     app.state.judging = open_judging(state)
     app.state.counts = shared.counts
+    app.state.room = shared.room
     app.state.readiness = Readiness()
     app.state.capacity = Capacity(state.settings.n_expensive, state.settings.n_waiting)
     return app

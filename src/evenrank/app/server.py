@@ -25,6 +25,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from evenrank.core.safe_text import terminal_text
 from evenrank.errors import EvenrankError, hide_passwords, reason_of
 
 BACKLOG = 128
@@ -108,12 +109,12 @@ class BoundedLog(logging.Filter):
 
 
 class SafeFormatter(logging.Formatter):
-    """Lines in UTC, tracebacks included, without the passwords of addresses."""
+    """Lines in UTC, tracebacks included, without the passwords of addresses and without codes for terminals."""
 
-    converter = staticmethod(time.gmtime)  # type: ignore[assignment]
+    converter = staticmethod(time.gmtime)
 
     def format(self, record: logging.LogRecord) -> str:
-        return hide_passwords(super().format(record))
+        return terminal_text(hide_passwords(super().format(record)))
 
 
 def show_log(*, is_quiet: bool = False) -> None:

@@ -133,6 +133,8 @@ class WebSettings:
     """The same for requests that only read."""
     max_body_bytes: int = 2 * 1024 * 1024
     """Longest request body: about 50,000 titles."""
+    bytes_per_hour: float = 128 * 1024 * 1024
+    """What new lists and searches from one network may take in the store in an hour."""
     n_expensive: int = 4
     """Expensive requests (previews, new lists and searches, trade-offs) that each worker answers at once."""
     n_waiting: int = 32

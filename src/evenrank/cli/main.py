@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 import click
 
 from evenrank.cli.talk import with_talk_options
+from evenrank.core.safe_text import terminal_text
 from evenrank.errors import EvenrankError, UnknownNameError, hide_passwords, reason_of
 from evenrank.garbage import rare_collections
 
@@ -153,13 +154,13 @@ def _run() -> int:
 
 def _say(message: object) -> int:
     """Print an error; the exit code of errors."""
-    click.echo(f"error: {hide_passwords(str(message))}", err=True)
+    click.echo(f"error: {terminal_text(hide_passwords(str(message)))}", err=True)
     return 2
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
     """Print a warning as the command line prints its own: where in the code it was raised helps nobody here."""
-    click.echo(f"warning: {hide_passwords(str(message))}", err=True)
+    click.echo(f"warning: {terminal_text(hide_passwords(str(message)))}", err=True)
 
 
 def _one_line(error: click.ClickException) -> str:

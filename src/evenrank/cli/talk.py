@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from evenrank.core.safe_text import terminal_text
+
 QUIET = "evenrank.quiet"
 VERBOSE = "evenrank.verbose"
 
@@ -11,12 +13,12 @@ VERBOSE = "evenrank.verbose"
 def say(text: object) -> None:
     """A note on standard error; nothing with --quiet."""
     if not is_quiet():
-        click.echo(text, err=True)
+        click.echo(terminal_text(str(text)), err=True)
 
 
 def warn(text: object) -> None:
     """A warning on standard error, with --quiet too."""
-    click.echo(f"warning: {text}", err=True)
+    click.echo(f"warning: {terminal_text(str(text))}", err=True)
 
 
 def is_quiet() -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from evenrank.core.records import Task
+from evenrank.core.safe_text import figure_text
 from evenrank.errors import MissingExtraError
 from evenrank.experiments.experiment import Experiment, Regret
 from evenrank.experiments.tradeoff import AXES
@@ -125,7 +126,9 @@ def pareto_figure(result: Experiment, data: str, task: Task) -> Figure:
         colour, marker = look_of(number)
         x, y = cell.mean(relevance), cell.mean(fairness)
         is_best = cell.policy in on_frontier
-        axes.scatter(x, y, color=colour if is_best else "none", edgecolors=colour, marker=marker, label=cell.policy)
+        axes.scatter(
+            x, y, color=colour if is_best else "none", edgecolors=colour, marker=marker, label=figure_text(cell.policy)
+        )
         points += [(x, y)] if is_best else []
     axes.plot(*zip(*sorted(points), strict=True), color="#6b6b6b", lw=0.8, zorder=0)
     axes.set_title(f"{data}, Task {task}")

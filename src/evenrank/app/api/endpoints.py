@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from hashlib import blake2b
-from ipaddress import ip_address, ip_network
 from typing import Any
 
 import orjson
@@ -27,7 +25,8 @@ from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import clean_text, with_json
 from evenrank.app.request.question import QUESTION_FIELDS
-from evenrank.app.request.visitor import draw_path, list_path, person_of, search_path
+from evenrank.app.request.quota import check_room
+from evenrank.app.request.visitor import draw_path, list_path, network_of, person_of, search_path
 from evenrank.app.searches.draws import (
     Draw,
     NothingLeftError,
@@ -115,25 +114,22 @@ def show_collection(request: Request) -> Response:
 def owner_of(request: Request) -> str:
     """Who owns what a bot makes: the person who signed in, else its network, so that one bot uses up no other's share.
 
-    The store has a digest that only this server can make, never the address. Of IPv6, the first 64 bits are one
-    network: whoever has one address there has them all.
+    The store has a digest that only this server can make, never the address.
     """
     person = person_of(request)
     if person is not None:
         return person.key
-    address = request.client.host if request.client else ""
-    with suppress(ValueError):
-        found = ip_address(address.partition("%")[0])
-        address = str(ip_network((found, 64 if found.version == 6 else 32), strict=False))
     key = bytes.fromhex(state_of(request).secret)
-    return f"api:{blake2b(address.encode(), key=key, digest_size=16).hexdigest()}"
+    return f"api:{blake2b(network_of(request).encode(), key=key, digest_size=16).hexdigest()}"
 
 
 def post_list(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, QUESTION, ("title",))
     state = state_of(request)
     made = make_list(state, state.parse_question(record))
-    return _created(request, list_path, save_list(state.store, made, owner_of(request)))
+    owner = owner_of(request)
+    check_room(request, made, owner)
+    return _created(request, list_path, save_list(state.store, made, owner))
 
 
 def _created(request: Request, path_of: Callable[[str], str], token: str) -> Response:
@@ -168,7 +164,9 @@ def post_search(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, SEARCH, ("title",))
     state = state_of(request)
     made = make_search(state, state.parse_question(record))
-    return _created(request, search_path, save_search(state.store, made, owner_of(request)))
+    owner = owner_of(request)
+    check_room(request, made, owner)
+    return _created(request, search_path, save_search(state.store, made, owner))
 
 
 def get_search(request: Request) -> Response:

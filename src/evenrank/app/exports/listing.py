@@ -14,7 +14,7 @@ import orjson
 from evenrank.app.articles.article import ListedArticle, article_address
 from evenrank.app.articles.collection_view import CLASSES
 from evenrank.core.records import Task
-from evenrank.scoring.tables.delimited import safe_cell
+from evenrank.core.safe_text import cell_text
 from evenrank.wikipedia.mediawiki.titles import IMPORTANCES, PLAIN, WikiIdiom
 
 COLUMNS = ("rank", "page_id", "title", "class", "size_bytes", "region", "missing", "matched_words", "relevance", "url")
@@ -121,13 +121,13 @@ def tsv_text(listing: Listing) -> str:
 def _row(article: ListedArticle, url: str) -> tuple[str | int | float, ...]:
     return (
         article.rank,
-        safe_cell(article.text_id) or article.page_id,
-        safe_cell(article.title),
+        cell_text(article.text_id) or article.page_id,
+        cell_text(article.title),
         article.quality,
         "" if article.size_bytes is None else article.size_bytes,
-        safe_cell("; ".join(article.regions)),
-        safe_cell(article.missing),
-        safe_cell("; ".join(article.reasons)),
+        cell_text("; ".join(article.regions)),
+        cell_text(article.missing),
+        cell_text("; ".join(article.reasons)),
         round(article.relevance, 4),
         url,
     )

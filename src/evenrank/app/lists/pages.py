@@ -39,6 +39,7 @@ from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.app.request.question_form import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.quota import check_room
 from evenrank.app.request.visitor import list_path, remember, visitor_of
 from evenrank.app.state import AppState, state_of
 
@@ -57,6 +58,7 @@ def create_list(request: Request, fields: Fields) -> Response:
 
     def make(state: AppState) -> str:
         made = make_list(state, state.parse_question(fields))
+        check_room(request, made, visitor_of(request))
         return list_path(save_list(state.store, made, visitor_of(request)))
 
     return answer(request, "list", fields, make)

@@ -160,20 +160,24 @@ class LimitBodies:
 
 
 class Buckets:
-    """A token bucket for each address: `rate` requests a second, `BURST_SECONDS` of them at once.
+    """A token bucket for each address: `rate` requests, or bytes, a second, and those of `burst_seconds` at once.
 
     They are in a table that all workers share, so that an address has one bucket however many workers there are.
     """
 
     def __init__(
-        self, rate: float, table: SharedTable | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        rate: float,
+        table: SharedTable | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        burst_seconds: float = BURST_SECONDS,
     ) -> None:
-        self.rate, self.clock = rate, clock
+        self.rate, self.clock, self.burst_seconds = rate, clock, burst_seconds
         self.table = table or SharedTable(MAX_ADDRESSES)
 
-    def wait_seconds(self, address: str) -> float:
-        """0 when the request may pass, else how long to wait."""
-        most, now = self.rate * BURST_SECONDS, self.clock()
+    def wait_seconds(self, address: str, amount: float = 1.0) -> float:
+        """0 when a request of this amount may pass, else how long to wait."""
+        most, now = self.rate * self.burst_seconds, self.clock()
         wait = 0.0
 
         def filled(bucket: Pair) -> float:
@@ -183,10 +187,10 @@ class Buckets:
         def take(bucket: Pair | None) -> Pair:
             nonlocal wait
             tokens = most if bucket is None else filled(bucket)
-            if tokens < 1.0:
-                wait = (1.0 - tokens) / self.rate
+            if tokens < amount:
+                wait = (amount - tokens) / self.rate
                 return tokens, now
-            return tokens - 1.0, now
+            return tokens - amount, now
 
         self.table.update(address, take, lambda bucket: -filled(bucket))
         return wait

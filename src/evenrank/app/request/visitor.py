@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from starlette.convertors import Convertor, register_url_convertor
@@ -111,6 +113,16 @@ def cookie_of(request: Request) -> str:
         sent = request.cookies.get(COOKIE, "")
         known = request.state.visitor = sent if _NAME.fullmatch(sent) else new_token()
     return str(known)
+
+
+def network_of(request: Request) -> str:
+    """The network that a request comes from. Of IPv6, the first 64 bits are one: whoever has one address there has
+    them all."""
+    address = request.client.host if request.client else ""
+    with suppress(ValueError):
+        found = ip_address(address.partition("%")[0])
+        address = str(ip_network((found, 64 if found.version == 6 else 32), strict=False))
+    return address
 
 
 def name_of(request: Request) -> str:

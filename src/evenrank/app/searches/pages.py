@@ -13,6 +13,7 @@ from evenrank.app.request.access import role_of, saved_page
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.forms import Fields, whole_number, with_form
 from evenrank.app.request.question_form import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.quota import check_room
 from evenrank.app.request.visitor import draw_path, name_of, own, remember, search_path, see_other, visitor_of
 from evenrank.app.searches.draws import (
     NothingLeftError,
@@ -58,7 +59,9 @@ def create_search(request: Request, fields: Fields) -> Response:
 
     def make(state: AppState) -> str:
         question = state.parse_question({**fields, "policy": "optimal"})
-        return search_path(save_search(state.store, make_search(state, question), visitor_of(request)))
+        made = make_search(state, question)
+        check_room(request, made, visitor_of(request))
+        return search_path(save_search(state.store, made, visitor_of(request)))
 
     return answer(request, "search", fields, make)
 

@@ -60,6 +60,8 @@ def model_from_json(text: str) -> ModelUsed:
     return ModelUsed(**orjson.loads(text))
 
 
+PAGE_BYTES = 40
+"""About what is kept of one page: id, relevance, words, class, title."""
 Table = Literal["work_list", "saved_search"]
 TABLES: tuple[Table, ...] = ("work_list", "saved_search")
 SHARED_BY: dict[Table, str] = {"work_list": "series", "saved_search": "number"}
@@ -140,6 +142,12 @@ class SavedRequest:
     def path(self) -> str:
         """The path of its page, by the link that the visitor has."""
         return f"/{self.area}/{self.token}"
+
+    @property
+    def size_bytes(self) -> int:
+        """About what it takes in the store: the question with the lists in it, and what is kept of each page."""
+        texts = len(self.question.to_json().encode()) + len((self.user_articles or "").encode())
+        return texts + PAGE_BYTES * len(self.page_ids)
 
     @property
     def shared_number(self) -> int:

@@ -149,8 +149,8 @@ def keep_collection(store: Database, collection: Collection) -> None:
             f"{store.path}: its lists are of another collection than {collection.path} "
             "(name another file or database with --store)"
         )
-    places = np.unique(np.linspace(0, len(collection) - 1, N_SAMPLED).round().astype(int)) if len(collection) else []
-    sample = _marks(collection, [int(collection.page_ids[place]) for place in places])
+    rows = np.linspace(0, max(0, len(collection) - 1), min(N_SAMPLED, len(collection))).round().astype(int)
+    sample = _marks(collection, [int(page) for page in collection.page_ids[rows]])
     value = orjson.dumps({str(page): mark for page, mark in sample.items()}).decode()
     if row is None or value != row[0]:
         with store.transaction() as connection:

@@ -201,7 +201,9 @@ def connect_cluster(address: Address) -> OpenSearch:
     except ImportError:
         raise MissingExtraError("an index on OpenSearch", "fleet") from None
     scheme = "https" if address.uses_tls else "http"
-    tls = {"use_ssl": True, "verify_certs": True, "ca_certs": address.ca_file} if address.uses_tls else {}
+    tls: dict[str, Any] = (
+        {"use_ssl": True, "verify_certs": True, "ca_certs": address.ca_file} if address.uses_tls else {}
+    )
     try:
         return OpenSearch(
             [f"{scheme}://{host}" for host in address.hosts],

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
+from evenrank.core.safe_text import figure_text
 from evenrank.io.figures import COLOURS, INK, clean_axes, direction_label, new_figure
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, measures_of
@@ -92,7 +93,7 @@ def _rows(axes: Axes, values: list[NDArray[np.float64]], names: list[str]) -> No
     for place, row in zip(places, values, strict=True):
         spread = derive(0, "jitter", int(place)).uniform(-0.18, 0.18, len(row))
         axes.plot(row, place + spread, "o", ms=2.6, color=COLOURS[1], alpha=0.55, mew=0, zorder=3)
-    axes.set_yticks(places, names)
+    axes.set_yticks(places, list(map(figure_text, names)))
     axes.set_ylim(len(values) - 0.4, -0.6)
     clean_axes(axes, "x")
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.records import Task
+from evenrank.core.safe_text import figure_text
 from evenrank.io.figures import COLOURS, INK, clean_axes, new_figure
 from evenrank.scoring.exposure_by_group import GroupExposure
 
@@ -58,9 +59,9 @@ def _panel(axes: Axes, one: GroupExposure) -> None:
     is_under = given < wanted
     axes.barh(places, given, height=0.72, color=np.where(is_under, UNDER, OVER), alpha=0.8)
     axes.vlines(wanted, places - 0.46, places + 0.46, color=INK, lw=1.8)
-    axes.set_yticks(places, names, fontsize=7.5)
+    axes.set_yticks(places, list(map(figure_text, names)), fontsize=7.5)
     axes.set_ylim(places.max() + 0.7, -0.7)
-    axes.set_title(one.run, fontsize=8.5)
+    axes.set_title(figure_text(one.run), fontsize=8.5)
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
     axes.tick_params(axis="x", labelsize=7)
     clean_axes(axes, "x")

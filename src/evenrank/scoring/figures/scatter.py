@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenrank.core.records import Task
+from evenrank.core.safe_text import figure_text
 from evenrank.io.figures import FAINT, GRID, dark, direction_label, look_of, new_figure
 from evenrank.measures.registry import MAIN, as_measure
 from evenrank.scoring.figures.labels import place_labels
@@ -113,7 +114,7 @@ def _labels(figure: Figure, axes: Axes, runs: list[RunResult], task: Task) -> No
 
     figure.draw_without_rendering()
     points = axes.transData.transform([[run.scores[name] for name in AXES[task]] for run in runs])
-    drafts = [axes.annotate(run.run, (0, 0), xycoords="figure pixels", fontsize=7.5) for run in runs]
+    drafts = [axes.annotate(figure_text(run.run), (0, 0), xycoords="figure pixels", fontsize=7.5) for run in runs]
     sizes = np.array([[box.width, box.height] for box in (draft.get_window_extent() for draft in drafts)])
     box = axes.get_window_extent()
     corners = place_labels(points, sizes, (box.x0 + 12, box.y0 + 12, box.x1, box.y1))
@@ -123,7 +124,17 @@ def _labels(figure: Figure, axes: Axes, runs: list[RunResult], task: Task) -> No
         colour = dark(look_of(number)[0])
         x, y = to_data.transform(corner + size / 2)
         halo = [withStroke(linewidth=2.2, foreground="white")]
-        axes.text(x, y, runs[number].run, size=7.5, ha="center", va="center", color=colour, zorder=5, path_effects=halo)
+        axes.text(
+            x,
+            y,
+            figure_text(runs[number].run),
+            size=7.5,
+            ha="center",
+            va="center",
+            color=colour,
+            zorder=5,
+            path_effects=halo,
+        )
         nearest = np.clip(point, corner, corner + size)
         if np.hypot(*(nearest - point)) > 12:
             ends = to_data.transform([point, nearest])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from evenrank.core.safe_text import figure_text
 from evenrank.errors import EvenrankError
 from evenrank.io.figures import COLOURS, clean_axes, figure_style, look_of, new_figure
 from evenrank.scoring.results import GroupShare
@@ -58,12 +59,12 @@ def _draw(axes: Axes, shares: Sequence[GroupShare], name: str) -> None:
         places = [at - 0.4 + (number + 0.5) * height for at in range(len(groups))]
         hatch = HATCHES[number // len(COLOURS) % len(HATCHES)]
         widths = [by_key[system, group].attention for group in groups]
-        axes.barh(places, widths, height, color=colour, edgecolor="white", linewidth=0, hatch=hatch, label=system)
+        axes.barh(places, widths, height, color=colour, edgecolor="white", linewidth=0, hatch=hatch, label=figure_text(system))
     for at, group in enumerate(groups):
         target = by_key[systems[0], group].target
         axes.plot([target, target], [at - 0.45, at + 0.45], color="black", lw=2, label="target" if at == 0 else None)
-    axes.set_yticks(range(len(groups)), groups)
+    axes.set_yticks(range(len(groups)), list(map(figure_text, groups)))
     axes.invert_yaxis()
     axes.set_xlabel("share of attention")
-    axes.set_title(name)
+    axes.set_title(figure_text(name))
     clean_axes(axes, "x")

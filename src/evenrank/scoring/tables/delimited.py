@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 
+from evenrank.core.safe_text import cell_text, one_line
 from evenrank.scoring.intervals import Interval
 from evenrank.scoring.tables.table import Cell, Table
 
 INTERVAL_FIELDS = ("low", "high", "se")
-_FORMULA = ("=", "+", "-", "@")
-"""What a cell starts with that a spreadsheet would run as a formula."""
 
 
 def tsv_of(table: Table) -> str:
@@ -34,15 +33,9 @@ def _delimited(table: Table, delimiter: str) -> str:
     return buffer.getvalue()
 
 
-def safe_cell(text: str) -> str:
-    """A text without blanks around it, with an apostrophe before what a spreadsheet would run as a formula."""
-    stripped = text.strip()
-    return f"'{stripped}" if stripped.startswith(_FORMULA) else stripped
-
-
 def _values(cell: Cell) -> list[str]:
     if isinstance(cell, Interval):
         return [repr(cell.low), repr(cell.high), repr(cell.se)]
     if isinstance(cell, float):
         return [repr(cell)]
-    return ["" if cell is None else safe_cell(cell) if isinstance(cell, str) else str(cell)]
+    return ["" if cell is None else cell_text(one_line(cell)) if isinstance(cell, str) else str(cell)]
