@@ -53,6 +53,8 @@ def make_handler(stream: evenrank.Stream) -> type[BaseHTTPRequestHandler]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
     name, groups, log, *port = sys.argv[1:]
     with evenrank.Stream("fairco", groups, log=log, fsync=True, server=name) as stream:
         server = ThreadingHTTPServer(("127.0.0.1", int(port[0]) if port else 8080), make_handler(stream))

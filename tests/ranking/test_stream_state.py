@@ -129,6 +129,16 @@ def test_two_servers_of_one_name_are_refused() -> None:
     assert set(other.state.servers) == {"main", "b"}
 
 
+def test_a_server_takes_its_own_part_back_from_one_that_has_forgotten_old_slices() -> None:
+    early, late = (Stream("relevance", str, window=16, server=server) for server in ("early", "late"))
+    for time in (1, 10):
+        early.rank("q", {"a": 0.5}, time=time)
+    late.rank("q", {"b": 0.5}, time=20)
+    late.absorb(early.state)
+    early.absorb(late.state)
+    assert early.state == late.state
+
+
 def test_save_and_load(tmp_path: Path) -> None:
     state = server_states({})[0]
     state.save(tmp_path / "state.json")

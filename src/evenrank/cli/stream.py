@@ -43,7 +43,7 @@ OUTPUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
     help="Shares that groups should have: relevant, population, equal, or CSV: group,share.",
 )
 @click.option(
-    "--window", type=FiniteRange(min=0, min_open=True), help="Requests (or time) after which one is forgotten."
+    "--window", type=FiniteRange(min=0, min_open=True), help="Requests (or time) after which a request is forgotten."
 )
 @click.option("--half-life", type=FiniteRange(min=0, min_open=True), help="Requests (or time) in which weights halve.")
 @click.option("--attention", default="log", show_default=True, help=f"Attention by rank: {ATTENTION}.")
@@ -70,14 +70,14 @@ OUTPUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @click.option(
     "--log", metavar="FILE", type=OUTPUT, help="Log every ranking before it is given; an existing log is continued."
 )
-@click.option("--fsync", is_flag=True, help="Bring each record of the log to the disk.")
+@click.option("--fsync", is_flag=True, help="Flush each record of the log to the disk.")
 @click.option(
     "--replay", is_flag=True, help="REQUESTS is a log: rank everything again and compare; exit 1 if it differs."
 )
 @click.option("-o", "--output", metavar="FILE", type=OUTPUT, help="Rankings: JSON lines, or TSV by the ending.")
 @click.option("--plot", metavar="FILE", type=OUTPUT, help="Figure over time: .svg, .pdf or .png.")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="Of the measures."
+    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the measures."
 )
 @click.option("--force", is_flag=True, help="Overwrite output files.")
 def command(

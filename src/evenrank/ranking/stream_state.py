@@ -264,14 +264,15 @@ class StreamState:
                 raise EvenrankError(
                     f"two servers are called {server!r}: one of them would not count (give each server its own name)"
                 )
-            is_newer = mine is None or _age(part) > _age(mine)
-            if is_newer and server == except_server:
-                raise EvenrankError(
-                    f"others have seen {part.version:,} changes of server {server!r}, which itself has made "
-                    f"{0 if mine is None else mine.version:,}: it lost its log, or another server has its name "
-                    "(begin with the last state, or with a new name)"
-                )
-            if is_newer:
+            if server == except_server:
+                n_made = 0 if mine is None else mine.version
+                if part.version > n_made:
+                    raise EvenrankError(
+                        f"others have seen {part.version:,} changes of server {server!r}, which itself has made "
+                        f"{n_made:,}: it lost its log, or another server has its name (begin with the last state, or "
+                        "with a new name)"
+                    )
+            elif mine is None or _age(part) > _age(mine):
                 newer.servers[server] = part
         if sum(part.largest_sum() for part in {**self.servers, **newer.servers}.values()) >= LARGEST_TOTAL:
             raise EvenrankError("the sums of all servers exceed what can be kept (use a window or a half-life)")
