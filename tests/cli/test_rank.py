@@ -143,13 +143,13 @@ def test_policies_are_listed_from_the_registry() -> None:
     assert [policy["name"] for policy in listed] == list(POLICIES)
     by_name = {policy["name"]: policy for policy in listed}
     assert by_name["proportional"]["reconstructed"]
-    assert not by_name["deficit"]["reconstructed"]
+    assert not by_name["optimal"]["reconstructed"]
     assert {setting["name"] for setting in by_name["controller"]["settings"]} == {"control", "temperature", "floor"}
 
 
 def test_one_policy_in_full() -> None:
     text = call("policies", "proportional").output
-    assert "reconstructed from the run descriptions" in text
+    assert "reconstructs: UoGTrDivPropT1, UoGTrDivPropT2 (from their descriptions)" in text
     assert "diversifier = xquad: Which formula picks the next page. (xquad or pm2)" in text
     assert "relevance-share" not in text
 

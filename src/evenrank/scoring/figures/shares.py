@@ -59,7 +59,9 @@ def _draw(axes: Axes, shares: Sequence[GroupShare], name: str) -> None:
         places = [at - 0.4 + (number + 0.5) * height for at in range(len(groups))]
         hatch = HATCHES[number // len(COLOURS) % len(HATCHES)]
         widths = [by_key[system, group].attention for group in groups]
-        axes.barh(places, widths, height, color=colour, edgecolor="white", linewidth=0, hatch=hatch, label=figure_text(system))
+        axes.barh(
+            places, widths, height, color=colour, edgecolor="white", linewidth=0, hatch=hatch, label=figure_text(system)
+        )
     for at, group in enumerate(groups):
         target = by_key[systems[0], group].target
         axes.plot([target, target], [at - 0.45, at + 0.45], color="black", lw=2, label="target" if at == 0 else None)
