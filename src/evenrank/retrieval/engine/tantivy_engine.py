@@ -383,8 +383,8 @@ class TantivyEngine:
         """Number of pages whose field holds each analysed word."""
         return [int(self._searcher.doc_freq(field, word)) for word in words]
 
-    def count_occurrences(self, field: TextField, words: Sequence[str], page_ids: Sequence[int]) -> WordCounts:
-        """Occurrences of words; see `CountingEngine.count_occurrences`."""
+    def count_words(self, field: TextField, words: Sequence[str], page_ids: Sequence[int]) -> WordCounts:
+        """Occurrences of words; see `CountingEngine.count_words`."""
         addresses = self._addresses(page_ids)
         return count_occurrences(self._searcher, self._schema, field, words, [addresses.get(page) for page in page_ids])
 
