@@ -3,7 +3,7 @@
 import sys
 
 
-def main() -> None:
+def start() -> None:
     """Run the command line; Ctrl-C while it is still being loaded ends it like Ctrl-C later on."""
     try:
         from evenrank.cli.main import main as run
@@ -14,4 +14,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start()

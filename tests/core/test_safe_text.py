@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from evenrank.cli.talk import say, warn
-from evenrank.core.safe_text import cell_text, figure_text, latex_text, one_line, terminal_text
+from evenrank.core.safe_text import cell_text, figure_text, latex_text, terminal_text, visible_line
 from evenrank.scoring.tables.delimited import tsv_of
 from evenrank.scoring.tables.latex import latex_of
 from evenrank.scoring.tables.table import Column, Table, text_of
@@ -21,18 +21,18 @@ NAMES = ("$\\frac{1}{$", "\udcff", "two\nlines", "\x1b]0;title\x07", "\u202egnp"
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_that_a_terminal_obeys_is_left(name: str) -> None:
     for made in (
-        one_line(name),
+        visible_line(name),
         figure_text(name),
         latex_text(name),
         text_of(Table((Column("run", "run"),), ((name,),))),
     ):
         made.encode("utf-8")
         assert not set(made.rstrip("\n").replace("\n─", "").replace("─\n", "")) & set("\x1b\x07\u202e\t")
-    assert "\n" not in one_line(name)
+    assert "\n" not in visible_line(name)
 
 
 def test_what_is_shown_tells_names_apart() -> None:
-    shown = [one_line(name) for name in (*NAMES, "\xff", "\udcfe")]
+    shown = [visible_line(name) for name in (*NAMES, "\xff", "\udcfe")]
     assert shown[1:5] == ["\\xff", "two\\nlines", "\\x1b]0;title\\x07", "\\u202egnp"]
     assert len(set(shown)) == len(shown)
     assert terminal_text("two\nlines") == "two\nlines"

@@ -33,14 +33,14 @@ def terminal_text(text: str) -> str:
     return _UNSHOWN.sub(_escaped, text)
 
 
-def one_line(text: str) -> str:
+def visible_line(text: str) -> str:
     """The same for a name within a line or a cell."""
     return _UNSHOWN_IN_LINE.sub(_escaped, text)
 
 
 def latex_text(text: str) -> str:
     """Text that LaTeX prints unchanged."""
-    return "".join(_LATEX.get(character, character) for character in one_line(text))
+    return "".join(_LATEX.get(character, character) for character in visible_line(text))
 
 
 def cell_text(text: str) -> str:
@@ -51,7 +51,7 @@ def cell_text(text: str) -> str:
 
 def figure_text(text: str) -> str:
     """A name in a figure; matplotlib would read what is between two dollar signs as a formula."""
-    return one_line(text).replace("$", r"\$")
+    return visible_line(text).replace("$", r"\$")
 
 
 def _escaped(found: re.Match[str]) -> str:

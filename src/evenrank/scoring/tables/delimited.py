@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from evenrank.core.safe_text import cell_text, one_line
+from evenrank.core.safe_text import cell_text, visible_line
 from evenrank.scoring.intervals import Interval
 from evenrank.scoring.tables.table import Cell, Table
 
@@ -38,4 +38,4 @@ def _values(cell: Cell) -> list[str]:
         return [repr(cell.low), repr(cell.high), repr(cell.se)]
     if isinstance(cell, float):
         return [repr(cell)]
-    return ["" if cell is None else cell_text(one_line(cell)) if isinstance(cell, str) else str(cell)]
+    return ["" if cell is None else cell_text(visible_line(cell)) if isinstance(cell, str) else str(cell)]

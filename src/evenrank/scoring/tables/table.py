@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from evenrank.core.safe_text import one_line
+from evenrank.core.safe_text import visible_line
 from evenrank.scoring.intervals import Interval
 
 Cell: TypeAlias = str | int | float | Interval | None
@@ -68,7 +68,7 @@ def shown_cell(cell: Cell, digits: int) -> str:
         return f"({number_shown(cell.low, digits)}, {number_shown(cell.high, digits)})"
     if cell is None:
         return "–"
-    return number_shown(cell, digits) if isinstance(cell, float) else one_line(str(cell))
+    return number_shown(cell, digits) if isinstance(cell, float) else visible_line(str(cell))
 
 
 def number_shown(value: float, digits: int) -> str:
