@@ -75,8 +75,8 @@ class Interrupt:
         if name == "click":
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupt())
-from evenrank.__main__ import main
-main()
+from evenrank.__main__ import start
+start()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
