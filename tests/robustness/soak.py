@@ -197,8 +197,8 @@ def leaks(left: Counter[str]) -> dict[str, int]:
 
 def lost(folder: Path, state: Soak) -> tuple[int, int]:
     """Acknowledged draws and votes that are not in the files."""
-    with SqliteFile(folder / "c" / "desk.sqlite") as state:
-        kept = dict(map(tuple, state.connection.execute("SELECT token, n_draws FROM saved_search").fetchall()))
+    with SqliteFile(folder / "c" / "desk.sqlite") as saved:
+        kept = dict(map(tuple, saved.connection.execute("SELECT token, n_draws FROM saved_search").fetchall()))
     with open_store(folder / "judgments.sqlite") as store:
         rows = store.connection.execute("SELECT DISTINCT assessor, topic, page FROM vote").fetchall()
         votes = {tuple(row) for row in rows}

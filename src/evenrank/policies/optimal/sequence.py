@@ -60,6 +60,8 @@ NEXT_TO_NONE = 1e-9
 """Stands for a fairness of 0: relevance is then worth a billion times more."""
 WITHOUT_FLOOR = "EE-L_without_floor"
 """What the EE-L of a sequence would be if it did not have to keep any relevance."""
+ROUNDING = 1e-12
+"""Differences of this size, absolute or relative, are rounding."""
 LOSS, LOSS_BOUND, RESTRICTED_LOSS_BOUND = "EE-L", "EE-L_lower_bound", "EE-L_restricted_lower_bound"
 """EE-L of a sequence, the least that any sequence of the candidates can have, and the least under the restrictions."""
 SHOWN_DECIMALS = 3
@@ -193,13 +195,18 @@ class OptimalSequence(CheckedPolicy):
             "objective": certificate["objective"],
             "lower_bound": min(least, certificate["restricted_lower_bound"]),
             LOSS: certificate[LOSS],
-            LOSS_BOUND: any_sequence,
-            RESTRICTED_LOSS_BOUND: restricted,
+            LOSS_BOUND: _without_rounding(any_sequence, certificate[LOSS]),
+            RESTRICTED_LOSS_BOUND: _without_rounding(restricted, certificate[LOSS]),
         }
 
     def serves_head(self, problem: SequenceProblem) -> bool:
         """Whether the first ranks are served before the others."""
         return self.fairness > 0.0 and 0 < self.head_depth < len(problem.loss.discounts)
+
+
+def _without_rounding(bound: float, reached: float) -> float:
+    """The bound, or what was reached where rounding alone puts the bound above it."""
+    return min(bound, reached) if bound <= reached * (1.0 + ROUNDING) + ROUNDING else bound
 
 
 def n_within_reach(relevance: NDArray[np.float64], reach: float, n_ranks: int) -> int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.core.records import Task
 from evenrank.core.safe_text import figure_text
 from evenrank.io.figures import FAINT, GRID, dark, direction_label, look_of, new_figure
 from evenrank.measures.registry import MAIN, as_measure
-from evenrank.scoring.figures.labels import place_labels
 from evenrank.scoring.results import Results, RunResult, measure_interval
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ TITLES: dict[Task, str] = {
     1: "Task 1: relevance against fairness",
     2: "Task 2: exposure relevance against disparity",
 }
+
+RADII = (9.0, 16.0, 26.0, 38.0, 52.0, 68.0)
+"""Distances of a label from its point that are tried, in pixels of the layout."""
+N_DIRECTIONS = 16
+OVERLAP, POINT, OUTSIDE, DISTANCE = 40.0, 60.0, 500.0, 3.0
+"""Costs: per 100 square pixels over another label, per point covered, per label leaving the area, per pixel away."""
 
 
 def scatter_figure(results: Results, task: Task) -> Figure:
@@ -139,3 +146,49 @@ def _labels(figure: Figure, axes: Axes, runs: list[RunResult], task: Task) -> No
         if np.hypot(*(nearest - point)) > 12:
             ends = to_data.transform([point, nearest])
             axes.plot(ends[:, 0], ends[:, 1], color=colour, lw=0.7, zorder=3)
+
+
+def place_labels(
+    points: NDArray[np.float64], sizes: NDArray[np.float64], area: tuple[float, float, float, float]
+) -> NDArray[np.float64]:
+    """Lower left corner of each label; crowded points choose first.
+
+    `points` are label anchors and `sizes` label widths and heights in pixels; `area` is (left, bottom, right, top).
+    """
+    corners = np.full(points.shape, np.nan)
+    crowd = [(np.hypot(*(points - point).T) < 120).sum() for point in points]
+    for index in sorted(range(len(points)), key=lambda i: (-crowd[i], i)):
+        options = _corners_around(points[index], sizes[index])
+        costs = [_cost(corner, index, points, sizes, corners, area) for corner in options]
+        corners[index] = options[int(np.argmin(costs))]
+    return corners
+
+
+def _corners_around(point: NDArray[np.float64], size: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Places to try, near ones first, to the right first."""
+    places = []
+    for radius in RADII:
+        for turn in range(N_DIRECTIONS):
+            angle = 2 * math.pi * turn / N_DIRECTIONS
+            way = np.array([math.cos(angle), math.sin(angle)])
+            places.append(point + radius * way + (way - 1.0) * size / 2)
+    return places
+
+
+def _cost(
+    corner: NDArray[np.float64],
+    index: int,
+    points: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    corners: NDArray[np.float64],
+    area: tuple[float, float, float, float],
+) -> float:
+    end = corner + sizes[index]
+    left, bottom, right, top = area
+    outside = corner[0] < left or corner[1] < bottom or end[0] > right or end[1] > top
+    covered = np.all((points > corner - 4) & (points < end + 4), axis=1).sum()
+    placed = ~np.isnan(corners[:, 0])
+    shared = np.minimum(end, (corners + sizes)[placed]) - np.maximum(corner, corners[placed]) + 2
+    overlap = np.prod(np.maximum(shared, 0.0), axis=1).sum()
+    distance = float(np.hypot(*(corner + sizes[index] / 2 - points[index])))
+    return OUTSIDE * bool(outside) + POINT * int(covered) + OVERLAP * float(overlap) / 100 + DISTANCE * distance / 10
