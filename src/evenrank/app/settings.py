@@ -137,7 +137,7 @@ class WebSettings:
     """What new lists and searches from one network may take in the store in an hour."""
     n_expensive: int = 4
     """Expensive requests (previews, new lists and searches, trade-offs) that each worker answers at once."""
-    n_waiting: int = 32
+    n_waiting: int = 128
     """Expensive requests that may wait for their turn; further ones are asked to come back."""
     judgments: Annotated[Location | None, Option("--judgments", "FILE|URL")] = None
     """Judgments: adds pages of assessors and organisers."""
