@@ -24,7 +24,7 @@ from pathlib import Path
 
 import orjson
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "annotate"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "wikipedia" / "annotate"))
 from wikidata_sample import dump_line, entity, statement
 
 from evenrank.core.rng import derive

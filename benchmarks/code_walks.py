@@ -77,7 +77,7 @@ def rank(folder: Path) -> Callable[[], object]:
 
 
 def annotate(folder: Path) -> Callable[[], object]:
-    sys.path.insert(0, str(HERE / "tests" / "annotate"))
+    sys.path.insert(0, str(HERE / "tests" / "wikipedia" / "annotate"))
     import dump_sample
 
     files = zip(("--dump", "--wikidata", "--wikidata-ids"), dump_sample.write_sample(folder), strict=True)

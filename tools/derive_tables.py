@@ -1,4 +1,4 @@
-"""Makes the country tables and the borders of `evenrank/annotate.facts` from their public sources.
+"""Makes the country tables and the borders of `evenrank/wikipedia/annotate/facts` from their public sources.
 
     python tools/derive_tables.py COUNTRIES.tsv COUNTRIES-50m.json
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-TABLES = Path(__file__).parents[1] / "src" / "evenrank" / "annotate" / "facts"
+TABLES = Path(__file__).parents[1] / "src" / "evenrank" / "wikipedia" / "annotate" / "facts"
 COLUMNS = {
     "wikidata_id": "wikidata_id",
     "name": "name",

@@ -81,7 +81,7 @@ def commands(policies: list[dict[str, object]], protocols: list[str]) -> list[Co
         evenrank("index", "index made --threads 1"),
         evenrank("search", "search made river lake -k 50 --format tsv"),
         evenrank("search one group", "search made river lake -k 50 --geography Africa --format json"),
-        Command("sample dump", (str(HERE / "tests" / "annotate"),), SAMPLE),
+        Command("sample dump", (str(HERE / "tests" / "wikipedia" / "annotate"),), SAMPLE),
         evenrank(
             "annotate",
             "annotate metadata.json.gz --workers 1 --dump dump.xml --wikidata wikidata.json"

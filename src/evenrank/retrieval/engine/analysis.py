@@ -1,7 +1,7 @@
 """Text → words, the same for every engine: what a page is indexed under and what a query asks for.
 
 Pages are asked whether they are biographies when they are indexed, so that a search can tell them at no cost; kinds of
-thing (`query/kinds.py`) are read from what the index stores.
+thing (`query/people.py`) are read from what the index stores.
 
 Words are made on the client. Engines that cannot run this analysis themselves index the words joined by spaces, so
 that every engine holds the same words and gives the same answers.
