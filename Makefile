@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 DEMO ?= demo
 WORKERS ?= 2
 
-.PHONY: demo test test-long fuzz fuzz-guided kills soak matrix pages sbom audit lint docs lock clean fleet fleet-stop
+.PHONY: demo test test-long fuzz fuzz-guided kills flood soak campaign-load matrix pages sbom release audit lint docs lock clean fleet fleet-stop
 
 demo: $(VENV)/run.stamp  ## environment, install, generated collection, index, fair runs, scores, report
 	$(BIN)/evenrank demo $(DEMO)
@@ -23,8 +23,14 @@ fuzz-guided: $(VENV)/dev.stamp  ## every reader for SECONDS (60), guided by cove
 kills: $(VENV)/dev.stamp  ## every writing command killed at every system call that names or syncs a file
 	EVENRANK_KILLS=0 $(BIN)/python -m pytest -q --timeout=0 -m "long or not long" tests/robustness/test_kills.py
 
-soak: $(VENV)/dev.stamp  ## 50 editors, 50 assessors and 50 slow clients for MINUTES (2)
-	$(BIN)/python -m tests.robustness.soak --minutes $(or $(MINUTES),2) --figure build/soak.svg
+flood: $(VENV)/dev.stamp  ## 200 connections with the most expensive requests for MINUTES (5); times of everybody else
+	$(BIN)/python -m tests.robustness.flood --minutes $(or $(MINUTES),5)
+
+soak: $(VENV)/dev.stamp  ## 50 editors, 50 assessors and 50 slow clients for MINUTES (2); new data every REFRESH (0: never)
+	$(BIN)/python -m tests.robustness.soak --minutes $(or $(MINUTES),2) --refresh $(or $(REFRESH),0) --figure build/soak.svg
+
+campaign-load: $(VENV)/dev.stamp  ## 50 assessors and 5 organisers judging while the server is killed
+	$(BIN)/python -m tests.robustness.campaign_load
 
 matrix:  ## the tests on every Python at hand, with the oldest and the newest dependencies
 	$(PYTHON) tools/test_matrix.py
@@ -32,7 +38,9 @@ matrix:  ## the tests on every Python at hand, with the oldest and the newest de
 test-long: fuzz fuzz-guided kills matrix pages  ## everything that takes too long for every change
 	$(BIN)/python -m pytest -q -m long
 	EVENRANK_TEST_STORE=postgresql $(BIN)/python -m pytest -q tests/app
-	$(MAKE) soak MINUTES=60
+	$(MAKE) flood
+	$(MAKE) campaign-load
+	$(MAKE) soak MINUTES=60 REFRESH=5
 
 pages:  ## every example of README and docs in a clean clone, after `make demo` there (about ten minutes)
 	$(PYTHON) tools/check_pages.py
@@ -40,14 +48,18 @@ pages:  ## every example of README and docs in a clean clone, after `make demo` 
 sbom: $(VENV)/run.stamp  ## what is installed, as CycloneDX JSON
 	@$(BIN)/python tools/sbom.py
 
-audit: $(VENV)/dev.stamp  ## known vulnerabilities of the locked dependencies (needs the network, and pip-audit)
-	$(BIN)/python -m pip_audit --require-hashes -r requirements/run.lock
+release: $(VENV)/dev.stamp  ## wheel, source archive, checksums and bill of materials under dist/, checked and tried; nothing is uploaded
+	$(BIN)/python tools/release.py
 
-lint: $(VENV)/dev.stamp  ## style, types, direction of imports
+audit: $(VENV)/dev.stamp  ## ages and known vulnerabilities of the locked dependencies (needs the network; pip-audit for the second)
+	$(BIN)/python tools/audit.py
+
+lint: $(VENV)/dev.stamp  ## style, types, direction of imports, dangerous calls
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
 
 docs: $(VENV)/dev.stamp  ## the documentation as a web site under site/
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs site

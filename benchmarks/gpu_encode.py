@@ -33,12 +33,13 @@ WIKIPEDIA = 6_400_000
 def prepare(folder: Path) -> None:
     """Everything that the GPU machine needs, in one folder."""
     from evenrank.retrieval.encode.dense import encoded_texts
-    from evenrank.retrieval.encode.encoder import packaged_files
+    from evenrank.retrieval.encode.encoder import network_files
+    from evenrank.retrieval.encode.models import BGE
     from evenrank.retrieval.engine.protocol import StoredPage
     from real_sample import load_articles
 
     folder.mkdir(parents=True, exist_ok=True)
-    files = packaged_files()
+    files = network_files(BGE)
     shutil.copy(files.model, folder / "model.onnx")
     shutil.copy(files.tokenizer, folder / "tokenizer.json")
     with gzip.open(folder / "texts.txt.gz", "wt", encoding="utf-8") as out:

@@ -21,9 +21,9 @@ from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.policies.deficit import Deficit
 from evenrank.policies.optimal import Optimal
-from evenrank.policies.optimal.list import list_problem
+from evenrank.policies.optimal.list import OptimalList, list_problem
 from evenrank.policies.optimal.permutohedron import best_ranking
-from evenrank.policies.optimal.sequence import sequence_problem
+from evenrank.policies.optimal.sequence import OptimalSequence, sequence_problem
 from evenrank.policies.optimal.solver import mean_exposure
 from evenrank.policies.policy import Candidates, Policy, Request
 from evenrank.policies.relevance import Relevance
@@ -43,7 +43,7 @@ def by_policy(policy: Policy) -> Ranker:
 
 def plain_frank_wolfe(candidates: Candidates, target: EstimatedTarget, request: Request) -> np.ndarray:
     """The textbook version: ranking t is the best for the gradient at the mean of the rankings before it."""
-    problem = sequence_problem(Optimal(), candidates, target, request).loss
+    problem = sequence_problem(OptimalSequence(), candidates, target, request).loss
     mean, rankings = np.zeros(len(candidates)), []
     for step in range(request.n_rankings):
         rankings.append(best_ranking(-problem.slope(mean), len(problem.discounts)))
@@ -79,7 +79,7 @@ def task2_table(seeds: range) -> None:
     squares = []
     for seed in seeds:
         candidates, target = make_topic(seed, 2)
-        problem = sequence_problem(Optimal(), candidates, target, TASK2)
+        problem = sequence_problem(OptimalSequence(), candidates, target, TASK2)
         bound = Optimal().rank(candidates, target, TASK2, derive(1)).certificate["lower_bound"]
         squares.append(float(np.sum((target.values * discounts(50).sum()) ** 2)))
         for name, ranker in rankers.items():
@@ -100,7 +100,7 @@ def task2_table(seeds: range) -> None:
 
 def task1_table(seeds: range, depth: int, log_base: float, label: str) -> None:
     """Score and upper bound, how much of the gap is rounding, and time."""
-    policy = Optimal(depths=(depth,), depth_weights=(1.0,), log_base=log_base, proof="thorough")
+    policy = OptimalList(depths=(depth,), depth_weights=(1.0,), log_base=log_base, proof="thorough")
     rankers = {"optimal": by_policy(policy), "deficit": by_policy(Deficit()), "relevance": by_policy(Relevance())}
     rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in rankers}
     parts = []
@@ -129,7 +129,7 @@ def task1_table(seeds: range, depth: int, log_base: float, label: str) -> None:
 
 def default_table(seeds: range) -> None:
     """The list of the default settings, made for several depths at once: its scores, bounds and time."""
-    policy, rows, times = Optimal(), [], []
+    policy, rows, times = OptimalList(), [], []
     for seed in seeds:
         candidates, target = make_topic(seed, 1)
         start = process_time()

@@ -28,7 +28,7 @@ from evenrank.core.target import EstimatedTarget
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import make_candidates, target_of
 from evenrank.ranking.job import Prepared, RankingJob, full_request
-from evenrank.ranking.sources import Found, Session, calibrate_scores
+from evenrank.ranking.sources import Found, Session, learn_scores
 from evenrank.retrieval.learn.calibration import JudgedScores
 from evenrank.trec.collection import Collection
 from people import ALONE, CURVE, DEPTHS, DRAWS, LISTS, Part, Scores, joined, print_draws, print_lists
@@ -52,8 +52,8 @@ class WindowPart(Part):
             for topic in training
             for found in [remembered[topic.id]]
         ]
-        calibration = calibrate_scores(seen, [topic.id for topic in training])
-        source = replace(source, calibration=calibration, remembered=remembered)
+        calibration, count = learn_scores(seen, [topic.id for topic in training])
+        source = replace(source, calibration=calibration, count=count, remembered=remembered)
         job = RankingJob(
             session=Session(self.collection.path),
             source=source,

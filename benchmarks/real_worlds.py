@@ -35,6 +35,8 @@ SHARED = SAMPLE.parents[1]
 PEOPLE = SHARED / "data" / "people"
 TREC_2019 = SHARED / "golden-2019" / "data"
 DEPTHS = ("Score@10", "Score@20", "Score@50")
+SHORT, N_SEQUENCE = 20, 20
+"""Ranks of each ranking of people in Task 2, and rankings of a sequence."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def real_topics(cache: Path) -> Iterator[StudyData]:
     if not has_sample():
         return
     folder = cache / "wikipedia-sample"
-    if not (folder / "index").exists():
+    if not any(folder.glob("index*")):
         files = ImportFiles(
             SAMPLE / "metadata.jsonl.gz", SAMPLE / "topics-2021-train.jsonl", (), SAMPLE / "corpus.jsonl.gz"
         )
@@ -126,19 +128,24 @@ def _shares(groups: Sequence[str]) -> dict[str, float]:
 
 
 def people(n_halves: int, k: int) -> Iterator[StudyData]:
-    """Random halves of each table of people as queries, lists of `k`; attention is due as the relevance of groups."""
+    """Random halves of each table of people as queries, lists of `k` and sequences of short rankings; attention is due
+    as the relevance of groups."""
     if not PEOPLE.exists():
         return
     credit = _table("german-credit")
-    yield _halves("German credit", credit["score"], credit["score"], credit["sex"], n_halves, k)
+    yield from _halves("German credit", credit["score"], credit["score"], credit["sex"], n_halves, k)
     compas = _table("compas-race")
-    yield _halves("COMPAS", compas["Recidivism_rawscore"], compas["Recidivism_rawscore"], compas["Race"], n_halves, k)
+    yield from _halves(
+        "COMPAS", compas["Recidivism_rawscore"], compas["Recidivism_rawscore"], compas["Race"], n_halves, k
+    )
     for name in ("gender", "race_black"):
         train, test = _table(f"law-{name}-train"), _table(f"law-{name}-test")
         known = np.column_stack([np.ones_like(train["lsat"]), train["lsat"], train["ugpa"]])
         weights = np.linalg.lstsq(known, train["outcome"], rcond=None)[0]
         predicted = np.column_stack([np.ones_like(test["lsat"]), test["lsat"], test["ugpa"]]) @ weights
-        yield _halves(f"law students, {name.split('_')[0]}", predicted, test["outcome"], test["protected"], n_halves, k)
+        yield from _halves(
+            f"law students, {name.split('_')[0]}", predicted, test["outcome"], test["protected"], n_halves, k
+        )
 
 
 def _table(name: str) -> dict[str, NDArray[np.float64]]:
@@ -154,14 +161,15 @@ def _halves(
     protected: NDArray[np.float64],
     n_halves: int,
     k: int,
-) -> OwnData:
+) -> Iterator[OwnData]:
     expected, truth = (_from_0_to_1(values).tolist() for values in (score, outcome))
     groups = {person: "protected" if is_protected else "other" for person, is_protected in enumerate(protected > 0.5)}
     rng = derive(0, name)
     halves = {f"half {at}": rng.permutation(len(score))[: len(score) // 2].tolist() for at in range(n_halves)}
     items = {half: {person: expected[person] for person in chosen} for half, chosen in halves.items()}
     relevance = {half: {person: truth[person] for person in chosen} for half, chosen in halves.items()}
-    return OwnData(items, groups, relevance, name=name, k=k)
+    yield OwnData(items, groups, relevance, name=name, k=k)
+    yield OwnData(items, groups, relevance, name=name, k=SHORT, n_rankings=N_SEQUENCE)
 
 
 def _from_0_to_1(values: NDArray[np.float64]) -> NDArray[np.float64]:

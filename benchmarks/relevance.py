@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from bm25_peer import Bm25Peer
 from evenrank.retrieval.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.retrieval.encode.dense import DenseScorer
-from evenrank.retrieval.encode.encoder import Encoder
+from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings
+from evenrank.retrieval.encode.models import E5, find_model
 from evenrank.retrieval.engine.protocol import Engine
-from evenrank.retrieval.features import FeatureExtractor, Features, HybridModel
+from evenrank.retrieval.features import N_READ, FeatureExtractor, Features, HybridModel
 from evenrank.retrieval.learn.cross_validation import CrossFit, LearningSettings, cross_fit
 from evenrank.retrieval.learn.training import make_examples
 from evenrank.retrieval.query.candidates import CandidateSettings
@@ -227,12 +228,22 @@ def main() -> None:
         dense = DenseScorer.open(engine, Encoder(), cache_folder())
         dense.encode(engine.page_ids())
         extractors["learned with vectors"] = FeatureExtractor(lexical_model(engine), dense)
-        rows.append([model_arm("hybrid, untrained", HybridModel(extractors["learned with vectors"]))])
+        untrained = {"hybrid, untrained": extractors["learned with vectors"]}
+        if find_model(E5) is not None:
+            second = DenseScorer.open(engine, Encoder(EncoderSettings(E5)), cache_folder())
+            second.encode(engine.page_ids())
+            untrained["hybrid, e5 alone"] = FeatureExtractor(lexical_model(engine), second)
+            untrained["hybrid, two encoders"] = FeatureExtractor(lexical_model(engine), dense, second=second)
         if options.cross:
             reader = PageReader.open(engine, CrossEncoder(options.device), cache_folder())
+            untrained |= {
+                f"{name}, first {N_READ} read": replace(extractor, reader=reader, n_read=N_READ)
+                for name, extractor in untrained.items()
+            }
             extractors["learned with vectors and cross-encoder"] = FeatureExtractor(
                 lexical_model(engine), dense, reader
             )
+        rows += [[model_arm(name, HybridModel(extractor))] for name, extractor in untrained.items()]
     rows += [learned_arms(name, extractor, topics, options.repeats) for name, extractor in extractors.items()]
     show_errors(show_table(rows, form_topics(topics, articles, engine)))
     if not options.no_dense:

@@ -17,7 +17,8 @@ from typing import Any
 
 import orjson
 
-from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.retrieval.engine.engines import open_index
+from evenrank.trec.collection import Collection
 
 SET_CHILD_SUBREAPER = 36
 """Of Linux' prctl."""
@@ -25,14 +26,15 @@ SET_CHILD_SUBREAPER = 36
 
 def measure_pipeline(folder: Path) -> dict[str, Any]:
     """Rates, memory and size of a new index of a collection."""
-    shutil.rmtree(folder / "index", ignore_errors=True)
+    for old in folder.glob("index*"):
+        shutil.rmtree(old)
     adopt_orphans()
     started = time.perf_counter()
     command = "from evenrank.cli.main import main; main()"
     subprocess.run([sys.executable, "-c", command, "index", str(folder)], check=True, stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - started
     used = descendants_usage()
-    facts = TantivyEngine.open(folder / "index" / "pages").statistics()
+    facts = open_index(Collection.open(folder)).statistics()
     return {
         "pages_per_second": facts.n_pages / seconds,
         "pages_per_core_second": facts.n_pages / (used.ru_utime + used.ru_stime),

@@ -51,7 +51,7 @@ def make(path: Path, *, has_checksums: bool) -> Store:
         if not has_checksums:
             drop_checksums(connection)
         connection.executemany("INSERT INTO topic (id, title) VALUES (?, 'a topic')", [(n,) for n in range(50)])
-        connection.execute("INSERT INTO assessor VALUES ('ann', 'assessor', NULL, '2022-01-01')")
+        connection.execute("INSERT INTO assessor (name, role, created) VALUES ('ann', 'assessor', '2022-01-01')")
     return store
 
 

@@ -1,22 +1,24 @@
 """Policies in many worlds: the score and the regret of each, tuned rivals on the same budget, real data beside them.
 
-    python benchmarks/worlds.py CACHE [--only NAME]... [--reduced] [--workers N] [--json FILE]
+    python benchmarks/worlds.py CACHE [--study FILE] [--only NAME]... [--on-own-data LABEL]... [--report]
+                                [--workers N] [--json FILE]
 
-The worlds and the policies are those of `worlds.toml`; real worlds are added where `../shared` has them. CACHE keeps
-collections and finished trials, so that an interrupted run resumes and worlds can be run one at a time (`--only`); the
-table is made of all worlds that are finished. `--reduced` makes every generated world a tenth of its size, with two
-seeds, fewer rivals and a budget of 4: it shows the shape of the table, and its intervals say how little is certain.
+The worlds and the policies are those of `worlds.toml`, a study of some days, unless `--study` names another file;
+`reported.toml` is the one that docs/explanation/evidence.md shows. Real worlds are added where `../shared` has them.
+`--on-own-data` leaves a policy, by its label, to data of people and queries, where lists are short. CACHE keeps
+collections and finished trials, so that an interrupted run resumes and worlds can be run one at a time (`--only`);
+`--report` runs nothing. The table is made of all worlds that are finished.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -28,16 +30,11 @@ from evenrank.experiments.study import Study, read_study
 from real_worlds import real_worlds
 
 STUDY = Path(__file__).with_name("worlds.toml")
-REDUCED_PAGES, REDUCED_TOPICS, REDUCED_SEEDS, REDUCED_BUDGET = 5000, 24, 2, 4
-REDUCED_POLICIES = {
-    *("relevance", "optimal", "greedy", "greedy (tuned)", "exposure-disparity (tuned)", "deficit (tuned)"),
-    *("swap (tuned)", "det-const-sort (tuned)"),
-}
-REDUCED_PEOPLE = {*REDUCED_POLICIES, "fa-ir (tuned)"}
-"""Rivals on own data, where lists are short and cheap."""
 N_REAL = 8
 """Real worlds beside the generated ones."""
-HALVES, REDUCED_HALVES, K = 100, 30, 100
+HALVES, K = 100, 100
+GRADED = ("EE-L", "EE-L/T2", "nDCG", "Shown")
+"""Of sequences of people, who are relevant to some degree: precision says nothing there."""
 SHOWN: dict[Task, tuple[str, ...]] = {
     1: ("Score@10", "Score@20", "Score@50", "Score@100", "Score"),
     2: ("EE-L", "P", "Shown"),
@@ -47,49 +44,40 @@ SHOWN: dict[Task, tuple[str, ...]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cache", type=Path, metavar="CACHE")
+    parser.add_argument("--study", type=Path, default=STUDY, metavar="FILE")
+    parser.add_argument("--on-own-data", action="append", default=[], metavar="LABEL")
+    parser.add_argument("--report", action="store_true")
     parser.add_argument("--only", action="append", default=[], metavar="NAME")
-    parser.add_argument("--reduced", action="store_true")
     parser.add_argument("--workers", type=int)
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
-    study = the_study(reduced=options.reduced)
+    study = read_study(options.study)
+    # Upper limits of regret are to hold in all worlds together, so each is at a smaller level.
+    study = replace(study, level=study.level / (len(study.data) + N_REAL))
     options.cache.mkdir(parents=True, exist_ok=True)
-    for data in all_worlds(study, options.cache, options.only, REDUCED_HALVES if options.reduced else HALVES):
+    for data in all_worlds(study, options.cache, options.only) if not options.report else ():
         place = options.cache / "finished" / f"{data.name}, Task {data.task}.json"
         if place.exists():
             continue
         print(f"{data.name}, Task {data.task}", file=sys.stderr, flush=True)
-        keep(run_study(fitted(study, data, reduced=options.reduced), [data], options.cache, options.workers), place)
-    report(options.cache, study, options.json)
+        keep(run_study(fitted(study, data, options.on_own_data), [data], options.cache, options.workers), place)
+    report(options.cache, study, options)
 
 
-def the_study(*, reduced: bool) -> Study:
-    """The study of `worlds.toml`, or the same with small worlds and a small budget.
-
-    Upper limits of regret are to hold in all worlds together, so each is at a smaller level.
-    """
-    table = tomllib.loads(STUDY.read_text(encoding="utf-8"))
-    if reduced:
-        for data in table["data"]:
-            data |= {"pages": REDUCED_PAGES, "topics": REDUCED_TOPICS, "seeds": data["seeds"][:REDUCED_SEEDS]}
-        table["tuning"]["budget"] = REDUCED_BUDGET
-    study = read_study(table)
-    policies = tuple(policy for policy in study.policies if not reduced or policy.label in REDUCED_PEOPLE)
-    return replace(study, policies=policies, level=study.level / (len(study.data) + N_REAL))
-
-
-def all_worlds(study: Study, cache: Path, only: Sequence[str], n_halves: int) -> Iterator[StudyData]:
+def all_worlds(study: Study, cache: Path, only: Sequence[str]) -> Iterator[StudyData]:
     """Every world of the study, one task at a time, then the real ones; some of them alone if asked for."""
     for spec in study.data:
         for task in spec.tasks if not only or spec.name in only else ():
             yield from open_data(replace(spec, tasks=(task,)), cache)
     if not only or set(only) - {spec.name for spec in study.data}:
-        yield from (data for data in real_worlds(cache, n_halves, K) if not only or data.name in only)
+        yield from (data for data in real_worlds(cache, HALVES, K) if not only or data.name in only)
 
 
-def fitted(study: Study, data: StudyData, *, reduced: bool) -> Study:
+def fitted(study: Study, data: StudyData, on_own_data: Sequence[str]) -> Study:
     """The study with the measures that a data set can have (own data are short), and the rivals for it."""
-    policies = [p for p in study.policies if isinstance(data, OwnData) or not reduced or p.label in REDUCED_POLICIES]
+    policies = [p for p in study.policies if isinstance(data, OwnData) or p.label not in on_own_data]
+    if isinstance(data, OwnData) and data.task == 2:
+        return replace(study, policies=tuple(policies), measures={2: GRADED})
     usual = set(data.usual_measures())
     wanted = [name for name in study.measures.get(data.task, ()) if "@" not in name or name in usual]
     kept = tuple(name for name in wanted if name in usual or not isinstance(data, OwnData))
@@ -108,9 +96,11 @@ def keep(found: Experiment, place: Path) -> None:
     place.write_bytes(orjson.dumps(record, option=orjson.OPT_INDENT_2))
 
 
-def report(cache: Path, study: Study, output: Path | None) -> None:
+def report(cache: Path, study: Study, options: argparse.Namespace) -> None:
     """Tables of all finished worlds, and everything in one file."""
     worlds = [orjson.loads(path.read_bytes()) for path in sorted((cache / "finished").glob("*.json"))]
+    planned = {data.name: at for at, data in enumerate(study.data)}
+    worlds.sort(key=lambda world: planned.get(world["cells"][0]["data"], len(planned)))
     regrets = [Regret(**one) for world in worlds for one in world["regrets"]]
     for task, measures in SHOWN.items():
         for measure in measures:
@@ -123,12 +113,21 @@ def report(cache: Path, study: Study, output: Path | None) -> None:
                 f"{name} {value:.3f}" for name, value in cell["means"].items() if name in SHOWN[cell["task"]]
             )
             print(f"{cell['data']}, Task {cell['task']}: {cell['policy']:28}{means}")
-    if output is not None:
-        budget: dict[str, Any] = {"budget": study.budget, "method": study.method}
-        for world in worlds:
-            world.pop("tests", None)
-        output.parent.mkdir(exist_ok=True)
-        output.write_bytes(orjson.dumps({"tuning": budget, "worlds": worlds}) + b"\n")
+    if options.json is not None:
+        made_with = {
+            "command": " ".join(["python benchmarks/worlds.py CACHE", *_arguments(options)]),
+            "date": datetime.now(UTC).date().isoformat(),
+            "versions": {name: version(name) for name in ("evenrank", "numpy", "scipy", "tantivy")},
+            "tuning": {"budget": study.budget, "method": study.method},
+            "level": study.level,
+        }
+        options.json.parent.mkdir(exist_ok=True)
+        options.json.write_bytes(orjson.dumps({**made_with, "worlds": worlds}, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def _arguments(options: argparse.Namespace) -> list[str]:
+    study = [] if options.study == STUDY else [f"--study benchmarks/{options.study.name}"]
+    return [*study, *(f'--on-own-data "{label}"' for label in options.on_own_data)]
 
 
 if __name__ == "__main__":

@@ -5,19 +5,23 @@ make docs
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # for the extension of formulas
 
 project = "Evenrank"
 author = "The Evenrank authors"
 copyright = "the Evenrank authors"  # noqa: A001
 version = release = version_of("evenrank")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_design", "mathml"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["images/*"]
 nitpicky = False
 
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["attrs_block", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
 add_module_names = False
@@ -30,6 +34,8 @@ default_role = "code"
 """Backticks in docstrings are code."""
 
 html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["evenrank.css"]
 html_title = "Evenrank"
 html_copy_source = False
 html_show_sourcelink = False

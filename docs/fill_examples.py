@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
+CONTINUED = {"how-to/pool-and-judge.md": ("how-to/judge.md", "how-to/judgments.md", "how-to/campaign-results.md")}
+"""Page → pages that continue it, with the files that it made."""
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```\n(?:\n?```text\n(.*?)^```\n)?", re.M | re.S)
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
 RELATIVE = 0.05
@@ -63,7 +65,7 @@ class Session:
         )
         if done.returncode not in (0, 141):
             raise AssertionError(f"$ {command}\nexit code {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout.strip("\n")
+        return done.stdout.rstrip().lstrip("\n")
 
     def run_python(self, code: str) -> str:
         """What Python prints; names stay for the next block."""
@@ -147,13 +149,17 @@ def _same(shown: str, output: str) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="only say what differs")
+    parser.add_argument("--together", action="store_true", help="pages continue each other, with the same files")
     parser.add_argument("--in", dest="place", type=Path, help="run the examples in this folder")
     parser.add_argument("pages", nargs="+", type=Path)
     options = parser.parse_args()
     found: list[str] = []
-    for page in options.pages:
-        with tempfile.TemporaryDirectory() as folder:
-            session = Session(options.place or Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        for number, page in enumerate(options.pages):
+            if number == 0 or not options.together:
+                place = options.place or Path(folder) / str(number)
+                place.mkdir(exist_ok=True)
+                session = Session(place)
             if options.check:
                 found += differences(page.read_text("utf-8"), session)
             else:

@@ -5,8 +5,11 @@ python docs/make_reference.py
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Iterator
+import io
+import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,12 @@ from evenrank.trec.dimensions import DIMENSIONS
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Made by docs/make_reference.py from the code. Do not edit. -->\n\n"
-WIDTH = 100
+WIDTH = 88
+COMMAND_EXAMPLES: dict[str, list[str]] = tomllib.loads(
+    (Path(__file__).parent / "command_examples.toml").read_text("utf-8")
+)
+NOTES = tomllib.loads((Path(__file__).parent / "reference_notes.toml").read_text("utf-8"))
+"""What the pages say beyond the facts of the code."""
 
 
 def pages() -> dict[str, str]:
@@ -39,52 +47,169 @@ def pages() -> dict[str, str]:
         "dimensions.md": dimensions_page(),
         "api.md": api_page(),
     }
-    return {name: NOTE + text.rstrip() + "\n" for name, text in made.items()}
+    return {name: NOTE + text.rstrip() + "\n" for name, text in (made | entry_pages()).items()}
 
 
 def commands_page() -> str:
     parts = [
         "# Commands\n",
         "Results go to standard output, messages to standard error. Exit code 0: success; 1: a check failed;",
-        "2: usage or bad input; 130: interrupted.\n",
+        "2: usage or bad input; 130: interrupted. `-` as a file is standard input or output.\n",
     ]
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)
         assert command is not None
-        parts += [
-            f"## evenrank {name}\n",
-            *_help(command, click.Context(cli, info_name="evenrank", help_option_names=["-h", "--help"]), name),
-        ]
+        parts += _command(command, name, 2)
     return "\n".join(parts)
 
 
-def _help(command: click.Command, parent: click.Context, name: str) -> Iterator[str]:
-    context = click.Context(command, info_name=name, parent=parent, max_content_width=WIDTH, terminal_width=WIDTH)
-    command._help_option = None  # click keeps the one that an earlier caller in this process had
-    yield f"```text\n{command.get_help(context)}\n```\n"
+def _command(command: click.Command, path: str, level: int) -> Iterator[str]:
+    """A command with its examples and options, or a group with its commands."""
+    context = click.Context(command, info_name=f"evenrank {path}", max_content_width=WIDTH, terminal_width=WIDTH)
+    yield f"{'#' * level} evenrank {path}\n"
+    yield f"{_prose(command.help or '')}\n"
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
             found = command.get_command(context, child)
             assert found is not None
-            yield f"### evenrank {name} {child}\n"
-            yield from _help(found, context, child)
+            yield from _command(found, f"{path} {child}", level + 1)
+        return
+    examples = "\n".join(COMMAND_EXAMPLES.get(path, ()))
+    usage = " ".join([f"evenrank {path}", *command.collect_usage_pieces(context)])
+    yield f"```sh\n{usage}\n```\n"
+    if examples:
+        yield f"Examples:\n\n```sh\n{examples}\n```\n"
+    yield from _option_tables(command, context)
+
+
+def _prose(text: str) -> str:
+    """The help of a command as paragraphs; indented lines stay as they are."""
+    blocks = inspect.cleandoc(text.replace("\b\n", "")).partition("\f")[0].strip().split("\n\n")
+    return "\n\n".join(f"```text\n{one}\n```" if one.startswith("  ") else one for one in blocks)
+
+
+OPTION_GROUPS = {
+    "Relevance": ("--model", "--encoder", "--pooling", "--device", "--read", "--cross", "--dense", "--no-dense"),
+    "Scoring": (
+        *("--protocol", "--groups", "--depth", "--rankings", "--set", "--attention", "--judged-only", "--measures"),
+        *("--measure", "--target", "--judgments", "--qrels", "--missing", "--assume", "--uncertainty", "--draws"),
+    ),
+    "Output": (
+        *("--output", "--format", "--figure", "--plot", "--report", "--force", "--title", "--topic-stats", "--print"),
+        *("--quiet", "--verbose", "-q"),
+    ),
+    "Work": ("--workers", "--threads", "--seed", "--cache", "--spark-master", "--spark-remote", "--spark-set"),
+}
+"""Heading of a table → options that belong to it; the others are the command's own and come first."""
+
+
+def _option_tables(command: click.Command, context: click.Context) -> Iterator[str]:
+    home = {option: heading for heading, options in OPTION_GROUPS.items() for option in options}
+    tables: dict[str, list[str]] = {heading: [] for heading in ("Options", *OPTION_GROUPS)}
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and "--help" not in parameter.opts:
+            declared, meaning = record
+            heading = next((home[option] for option in parameter.opts if option in home), "Options")
+            tables[heading].append(f"| `{_one_line(declared)}` | {_one_line(meaning)} |")
+    for heading, rows in tables.items():
+        if rows:
+            yield "\n".join([f"| {heading} | |", "|---|---|", *rows, ""])
+
+
+EXAMPLE = """import evenrank
+
+relevance = dict(E1=0.95, E2=0.9, E3=0.85, E4=0.8, A1=0.75, E5=0.6, F1=0.55, A2=0.45)
+relevance |= dict(E6=0.4, F2=0.3, A3=0.2, E7=0.1)
+names = {"E": "Europe", "A": "Asia", "F": "Africa"}
+regions = {article: names[article[0]] for article in relevance}
+target = {"Europe": 0.43, "Asia": 0.34, "Africa": 0.23}
+"""
+"""The example of `docs/figures.py`: twelve articles of three regions."""
+
+
+def entry_pages() -> dict[str, str]:
+    """A page for each policy and each measure, by file name."""
+    made = {f"policies/{slug(name)}.md": policy_page(name, policy) for name, policy in POLICIES.items()}
+    made |= {f"measures/{slug(measure.name)}.md": measure_page(measure) for measure in MEASURES.builtin.values()}
+    return made
+
+
+def slug(name: str) -> str:
+    """The name of a policy or measure as part of a file name."""
+    return name.lower().replace("/", "-per-")
 
 
 def metrics_page() -> str:
-    lines = ["# Measures\n", "As `evenrank metrics` lists them.\n"]
+    lines = [
+        "# Measures\n",
+        "As `evenrank metrics` lists them. Each has a page with its formula, a picture and an example.\n",
+        "| measure | task | what it says | better |",
+        "|---|---|---|---|",
+    ]
     for measure in MEASURES.builtin.values():
-        empty = "depends on topic and protocol" if callable(measure.if_empty) else f"{measure.if_empty:g}"
-        better = "higher is better" if measure.higher_is_better else "lower is better"
-        lines += [
-            f"## {measure.name} (Task {' and '.join(map(str, measure.tasks))})\n",
-            f"{measure.label[0].upper()}{measure.label[1:]}; {better}.\n",
-            f"- Formula: {measure.formula}",
-            f"- Range: {measure.low:g} to {measure.high:g}".replace("inf", "∞"),
-            f"- Of an empty ranking: {empty}",
-            f"- Source: {measure.citation}",
-            f"- Shown {_shown_in(measure)}.\n",
-        ]
+        better = "higher" if measure.higher_is_better else "lower"
+        tasks = ", ".join(map(str, measure.tasks))
+        link = f"[{measure.name}](measures/{slug(measure.name)}.md)"
+        lines.append(f"| {link} | {tasks} | {_one_line(NOTES['measures'][measure.name]['idea'])} | {better} |")
+    return "\n".join([*lines, "", *_toctree("measures", MEASURES.builtin)])
+
+
+def _toctree(folder: str, names: Iterable[str]) -> list[str]:
+    return ["```{toctree}", ":hidden:", "", *(f"{folder}/{slug(name)}" for name in names), "```"]
+
+
+def measure_page(measure: Measure) -> str:
+    empty = "depends on topic and protocol" if callable(measure.if_empty) else f"{measure.if_empty:g}"
+    better = "higher is better" if measure.higher_is_better else "lower is better"
+    note = NOTES["measures"][measure.name]
+    lines = [
+        f"# {measure.name}\n",
+        f"{note['idea']} {better[0].upper()}{better[1:]}.\n",
+        f"$$\n{note['formula']}\n$$\n",
+        f"![{measure.name} of four rankings of one example](../../images/figures/measure-{slug(measure.name)}.svg)\n",
+        "*Four rankings of [the example](../../explanation/exposure.md) and the value of each; articles that are",
+        "relevant with a probability of ½ or more count as relevant.*\n",
+        f"**When to use it.** {note['use']}\n",
+        "| | |",
+        "|---|---|",
+        f"| definition | {measure.label[0].upper()}{measure.label[1:]} |",
+        f"| formula in words | {_one_line(measure.formula)} |",
+        f"| tasks | {', '.join(map(str, measure.tasks))} |",
+        f"| range | {measure.low:g} to {measure.high:g} |".replace("inf", "∞"),
+        f"| empty ranking | {empty} |",
+        f"| source | {_one_line(measure.citation)} |",
+        f"| shown | {_shown_in(measure)} |\n",
+        *_run_example(_measure_example(measure)),
+    ]
     return "\n".join(lines)
+
+
+ORDINAL = ("AWRF-OD", "GF-NMD", "GF-RNOD")
+"""Measures of groups in an order; the example takes the regions in the order of their names."""
+BOUNDED = ("nEE-L", "nEE-D", "nEE-R")
+"""Measures that need geometric attention."""
+
+
+def _measure_example(measure: Measure) -> str:
+    ranked = "list(relevance)[:8]"
+    rankings = f"[{ranked}, {ranked}[::-1]]" if 1 not in measure.tasks else ranked
+    groups = '{"region:ordinal": regions}' if measure.name in ORDINAL else "regions"
+    reading = ', attention="rbp:0.8"' if measure.name in BOUNDED else ""
+    return (
+        f'{EXAMPLE}\nrankings = {{"q": {rankings}}}\n'
+        f'judged = {{"q": {{article: p >= 0.5 for article, p in relevance.items()}}}}\n'
+        f'result = evenrank.score(rankings, {groups}, judged, target, measures=["{measure.name}"]{reading})\n'
+        f"print(f\"{{result.systems[0].scores['{measure.name}']:.4f}}\")\n"
+    )
+
+
+def _run_example(code: str) -> list[str]:
+    """The code of an example and what it prints, which running it here finds out."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+        exec(compile(code, "example", "exec"), {})
+    return ["## Example\n", f"```python\n{code.rstrip()}\n```\n", f"```text\n{printed.getvalue().rstrip()}\n```"]
 
 
 def _shown_in(measure: Measure) -> str:
@@ -125,27 +250,72 @@ def _campaigns() -> Iterator[str]:
 
 
 def policies_page() -> str:
-    lines = ["# Policies\n", "As `evenrank policies` lists them; settings go in with `--set NAME=VALUE`.\n"]
+    lines = [
+        "# Policies\n",
+        "As `evenrank policies` lists them. Settings follow `--set NAME=VALUE`, or the name: `swap:n_swaps=2000`.",
+        "[Evidence](../explanation/evidence.md) compares them on many collections.\n",
+        "| policy | tasks | idea |",
+        "|---|---|---|",
+    ]
     for name, policy in POLICIES.items():
-        tasks = " and ".join(f"Task {task}" for task in policy.tasks)
-        lines += [f"## {name}\n", f"{inspect.getdoc(policy) or ''}\n", f"- Serves {tasks}"]
-        if policy.paper_runs:
-            settings = getattr(policy, "run_settings", {})
-            runs = [f"{run} (`{settings[run]}`)" if run in settings else run for run in policy.paper_runs]
-            lines.append(f"- Reconstructs, from their descriptions, the paper's runs {', '.join(runs)}")
-        if near := getattr(policy, "near_runs", ()):
-            lines.append(
-                f"- Near the paper's runs {', '.join(near)}, which it does not reproduce: {policy.near_because}"
-            )
-        lines += [f"- Source: {policy.citation}", "", *_policy_settings(policy)]
+        tasks = ", ".join(map(str, policy.tasks))
+        lines.append(f"| [{name}](policies/{slug(name)}.md) | {tasks} | {_one_line(NOTES['policies'][name]['idea'])} |")
     lines += [
-        "## Policies for streams\n",
+        "\n## Policies for streams\n",
         "For `evenrank stream` and `evenrank.Stream`; settings follow the name: `fairco:gain=0.1`.\n",
     ]
     for name, stream_policy in STREAM_POLICIES.items():
         lines += [f"### {name} (stream)\n", f"{inspect.getdoc(stream_policy) or ''}\n"]
         lines += [f"- Source: {stream_policy.citation}", "", *_settings_table(stream_policy)]
+    return "\n".join([*lines, *_toctree("policies", POLICIES)])
+
+
+def policy_page(name: str, policy: PolicyEntry) -> str:
+    note = NOTES["policies"][name]
+    tasks = " and ".join(f"Task {task}" for task in policy.tasks)
+    lines = [f"# {name}\n", f"{note['idea']}\n", f"$$\n{note['formula']}\n$$\n"]
+    if (FOLDER.parent / "images" / "figures" / f"policy-{name}.svg").exists():
+        lines.append(f"![What {name} makes of one example](../../images/figures/policy-{name}.svg)\n")
+        lines.append("*What it makes of [the example](../../explanation/exposure.md).*\n")
+    lines += [f"**Good at.** {note['good']}\n", f"**Not so good at.** {note['bad']}\n", f"- Serves {tasks}"]
+    if policy.paper_runs:
+        settings = getattr(policy, "run_settings", {})
+        runs = [f"{run} (`{settings[run]}`)" if run in settings else run for run in policy.paper_runs]
+        lines.append(f"- Reconstructs, from their descriptions, the paper's runs {', '.join(runs)}")
+    if near := getattr(policy, "near_runs", ()):
+        lines.append(f"- Near the paper's runs {', '.join(near)}, which it does not reproduce: {policy.near_because}")
+    lines += [f"- Source: {policy.citation}", ""]
+    if details := (inspect.getdoc(policy) or "").partition("\n\n")[2]:
+        lines += [f"{details}\n"]
+    lines += [*_policy_settings(policy), *_run_example(_policy_example(name))]
     return "\n".join(lines)
+
+
+def _policy_example(name: str) -> str:
+    if name == "mmr":
+        return MMR_EXAMPLE
+    many = 1 not in POLICIES[name].tasks
+    call = f'evenrank.rerank({{"q": relevance}}, regions, target, policy="{name}", k=8{", n_rankings=100" * many})'
+    show = (
+        'result = evenrank.score(made.to_dict(), regions, {"q": relevance}, target, measures=["EE-L"])\n'
+        "print(f\"EE-L {result.systems[0].scores['EE-L']:.3f}\")\n"
+        if many
+        else 'print(*made.to_dict()["q"])\n'
+    )
+    return f"{EXAMPLE}\nmade = {call}\n{show}"
+
+
+MMR_EXAMPLE = """import tempfile
+
+import evenrank
+
+folder = tempfile.mkdtemp()
+wiki = evenrank.generate_collection(f"{folder}/wiki", n_pages=1500, n_topics=4, seed=1)
+evenrank.build_index(wiki)
+ranked = evenrank.rank(f"{folder}/wiki", 1, policy="mmr")
+print(ranked.run.n_rankings, "rankings of", ranked.run.ranking(0).size, "pages")
+"""
+"""This policy compares texts, so its example needs a collection."""
 
 
 def _policy_settings(policy: PolicyEntry) -> list[str]:
@@ -252,6 +422,7 @@ def _one_line(text: str) -> str:
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
+    for folder in (FOLDER, FOLDER / "policies", FOLDER / "measures"):
+        folder.mkdir(exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text, "utf-8")

@@ -44,8 +44,8 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "images")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--chromium", default="/usr/bin/chromium")
-    parser.add_argument("--title", default="Agriculture")
-    parser.add_argument("--keywords", default="agriculture, harvest, crops, soil")
+    parser.add_argument("--title", default="Chemistry")
+    parser.add_argument("--keywords", default="electrochemistry, oxides, chemist")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     with (
@@ -84,9 +84,12 @@ def make_pages(browser: Browser, address: str, title: str, keywords: str) -> dic
 
 def mark_some(page: Page) -> None:
     """Marks in the first rows, as an editor would leave them."""
-    for row, label in ((0, "Done"), (2, "Not for me")):
-        page.locator("tbody tr").nth(row).get_by_role("button", name=label).click()
-        page.locator("tbody tr").nth(row).get_by_text("Undo").wait_for()
+    for place, label in ((0, "Done"), (2, "Not for me")):
+        row = page.locator("tbody tr").nth(place)
+        if label != "Done":
+            row.locator(".row-menu > summary").click()
+        row.get_by_role("button", name=label).first.click()
+        row.get_by_text("Undo").wait_for()
 
 
 def take(
@@ -97,6 +100,7 @@ def take(
     context = browser.new_context(viewport=SIZES[size], color_scheme=scheme)  # type: ignore[arg-type]
     page = context.new_page()
     for kind in kinds:
+        page.set_viewport_size(SIZES[size])  # type: ignore[arg-type]
         page.goto(addresses[kind])
         if kind == "fairness":
             page.locator(".plot").wait_for()

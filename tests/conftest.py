@@ -47,6 +47,14 @@ def _place(path: str) -> int:
     return next((place for place, start in enumerate(FIRST) if path.startswith(start)), len(FIRST))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_fetched_networks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests see the networks of installed packages only, whatever was fetched on this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVENRANK_MODELS", str(tmp_path_factory.mktemp("models")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def golden_folder() -> Path:
     """A small data set in the official formats, with what the organisers' code prints for it under `expected`."""

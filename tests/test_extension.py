@@ -199,3 +199,30 @@ def test_export_format_and_the_fairness_page(scratch: Scratch) -> None:
     assert "# Rivers\n\n1. " in pages
     assert ">Markdown</a>" in pages
     assert "Period" in pages
+
+
+@pytest.mark.long
+def test_the_example_works_from_a_wheel_in_an_environment_of_its_own(tmp_path: Path) -> None:
+    """Both packages as wheels in a new environment; dependencies come from the registry that pip is set up for."""
+    wheels, environment = tmp_path / "wheels", tmp_path / "environment"
+    for package in (ROOT, ROOT / "examples" / "plugin"):
+        subprocess.run([sys.executable, "-m", "build", "-q", "--wheel", "-o", wheels, package], check=True)
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = environment / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", *wheels.glob("*.whl")], check=True)
+    alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def said(*arguments: object) -> str:
+        command = [str(environment / "bin" / "evenrank"), *map(str, arguments)]
+        done = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "round-robin" in said("policies")
+    assert "first-relevant" in said("metrics").casefold().replace("firstrelevant", "first-relevant")
+    rankings, groups = tmp_path / "rankings.csv", tmp_path / "groups.csv"
+    rankings.write_text("query,item,score\nq,a,0.9\nq,b,0.8\nq,c,0.4\n")
+    groups.write_text("item,group\na,x\nb,x\nc,y\n")
+    fair = tmp_path / "fair.csv"
+    said("rerank", "--run", rankings, "--groups", groups, "--policy", "round-robin", "-o", fair)
+    assert {line.split(",")[1] for line in fair.read_text().splitlines()[1:]} == {"a", "b", "c"}

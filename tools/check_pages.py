@@ -18,6 +18,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+from fill_examples import CONTINUED  # noqa: E402
+
 EXAMPLE = re.compile(r"^```(?:console|python)$", re.M)
 EXTRAS = re.compile(r"pip install '\.\[([\w,]+)\]'")
 IN_DEMO = {"report", "web"}
@@ -50,7 +53,8 @@ def check(python: Path, folder: Path, page: str) -> str:
         needed = NEEDS.get(page)
         if needed is not None:
             (Path(place) / needed.name).symlink_to(needed)
-        command = [str(python), "docs/fill_examples.py", "--check", "--in", place, page]
+        rest = (f"docs/{one}" for one in CONTINUED.get(page.removeprefix("docs/"), ()))
+        command = [str(python), "docs/fill_examples.py", "--check", "--together", "--in", place, page, *rest]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()
 
@@ -65,8 +69,9 @@ def main() -> int:
         python = prepare(folder)
         every = ["README.md", *sorted(str(page.relative_to(folder)) for page in (folder / "docs").rglob("*.md"))]
         pages = options.pages or [page for page in every if EXAMPLE.search((folder / page).read_text("utf-8"))]
+        continuing = {f"docs/{one}" for rest in CONTINUED.values() for one in rest}
         n_failed = 0
-        for page in sorted(pages, key=lambda page: len(extras_of(folder, page)) > 0):
+        for page in sorted(set(pages) - continuing, key=lambda page: (len(extras_of(folder, page)) > 0, page)):
             if page in NEEDS and not NEEDS[page].exists():
                 print(f"left out  {page}: {NEEDS[page].name} is not here", flush=True)
                 continue

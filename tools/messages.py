@@ -18,12 +18,15 @@ from jinja2.ext import babel_extract
 
 from evenrank.app.articles.article import KINDS as FACTS
 from evenrank.app.articles.collection_view import SYNTHETIC, UNASSESSED, UNKNOWN
+from evenrank.app.articles.filters import NEEDS, ORDERS, SIZES, VIEWS
 from evenrank.app.articles.source import KINDS, PASTED, ROLES
 from evenrank.app.articles.user_articles import NOT_ARTICLE, NOT_HERE
 from evenrank.app.assess.ballot import MEANINGS, OTHERS, SAID, SCALES
 from evenrank.app.exports.formats import FORMATS
+from evenrank.app.exports.listing import OPEN, TABLE_COLUMNS
 from evenrank.app.fairness.balance import FOLDED
-from evenrank.app.lists.listing import ORDERS, SIZES, VIEWS
+from evenrank.app.fairness.disclosure import BANDS
+from evenrank.app.lists.work_list import LABELS
 from evenrank.app.pages.errors import TITLES
 from evenrank.app.pages.i18n import LANGUAGES
 from evenrank.app.storage.saved_request import WORDS as MODEL_WORDS
@@ -63,9 +66,19 @@ def _in_code() -> Iterator[str]:
     for kind in ("goal", "attention", "strength", "policy"):
         for entry in choices[kind]:
             yield from (entry["label"], entry["explanation"])
-    yield from (*KINDS.values(), *ROLES.values(), *ORDERS.values(), *CHANGES, NOT_HERE, NOT_ARTICLE, PASTED)
+    yield from (
+        *KINDS.values(),
+        *ROLES.values(),
+        *ORDERS.values(),
+        *NEEDS.values(),
+        *CHANGES,
+        NOT_HERE,
+        NOT_ARTICLE,
+        PASTED,
+    )
     yield from (*TITLES, *MEANINGS.values(), *SAID.values(), "Open", UNKNOWN, SYNTHETIC, UNASSESSED, *ADVICE.values())
-    yield from (*FACTS, *MODEL_WORDS.values(), *FOLDED, "unknown", "the wiki refused: %(text)s (%(code)s)")
+    yield from (*TABLE_COLUMNS, *LABELS.values(), OPEN, "regenerate", "edit the query")
+    yield from (*FACTS, *MODEL_WORDS.values(), *FOLDED, *BANDS, "unknown", "the wiki refused: %(text)s (%(code)s)")
     yield "the wiki refused: %(text)s (%(code)s); %(advice)s"
     yield from (word for words in SCALES.values() for word in words)
     yield from (answer.label for answer in OTHERS)

@@ -23,19 +23,23 @@ if TYPE_CHECKING:
     from evenrank.core.groups import Dimension, named_dimension
     from evenrank.core.protocol import PROTOCOLS, Protocol
     from evenrank.core.records import Article, Run, Topic
+    from evenrank.core.uncertainty import Uncertainty
     from evenrank.errors import EvenrankError, InputError
     from evenrank.experiments.data import OwnData
     from evenrank.experiments.experiment import Experiment, experiment
+    from evenrank.experiments.reproduce import Reproduction, reproduce
     from evenrank.experiments.tradeoff import Tradeoff, tradeoff
     from evenrank.experiments.tune import Tuned, tune
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
+    from evenrank.io.assumptions import read_assumptions
     from evenrank.io.runs import read_run, write_run
     from evenrank.measures.measure import Measure, measure
     from evenrank.measures.registry import MEASURES
     from evenrank.policies.function_policy import policy
     from evenrank.policies.registry import POLICIES
     from evenrank.policies.stream_policies import STREAM_POLICIES
+    from evenrank.ranking.count import TopicCount, count_relevant
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
     from evenrank.ranking.rerank import rerank
@@ -44,21 +48,29 @@ if TYPE_CHECKING:
     from evenrank.ranking.stream_log import StreamRanking, read_requests
     from evenrank.ranking.stream_state import StreamState
     from evenrank.retrieval.encode.dense import encode_index
+    from evenrank.retrieval.encode.models import fetch_model
     from evenrank.retrieval.engine.engines import EngineKind
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
     from evenrank.retrieval.learn.learn import Learned, learn
     from evenrank.retrieval.learn.tagging_rate import TaggingRate, estimate_tagging_rate
+    from evenrank.retrieval.sync import sync
+    from evenrank.retrieval.update import Update, update_collection
+    from evenrank.scoring.attribute_audit import AttributeAudit, audit_sample, read_audit
     from evenrank.scoring.attributes import AttributeResults, evaluate_attributes
     from evenrank.scoring.compare import Comparisons, compare
     from evenrank.scoring.depth_curves import DepthCurves, depth_curves
     from evenrank.scoring.evaluate import evaluate
     from evenrank.scoring.information import InformationCosts, information
     from evenrank.scoring.oracle import oracle_run
+    from evenrank.scoring.order_effects import OrderEffects, order_effects
+    from evenrank.scoring.report.campaign_report import campaign_report
     from evenrank.scoring.report.make import report
     from evenrank.scoring.report.report import write_report
     from evenrank.scoring.report.score_report import score_report
     from evenrank.scoring.results import ItemScores, Results, RunResult
+    from evenrank.scoring.run_check import admit_runs
+    from evenrank.scoring.sampled_pool import SampledScores, sample_pool, sampled_scores
     from evenrank.scoring.score import score
     from evenrank.scoring.sensitivity import Sensitivity, sensitivity
     from evenrank.scoring.show_run import ShownTopic, show_run
@@ -74,9 +86,12 @@ if TYPE_CHECKING:
     from evenrank.scoring.topic_targets import TopicTargets, topic_targets
     from evenrank.scoring.topic_targets import topic_targets as targets
     from evenrank.scoring.trust import Trust, trust
+    from evenrank.scoring.uncertain import UncertainResults
+    from evenrank.trec.assessment.files import with_judgments
     from evenrank.trec.assessment.pool import Pool, pool
     from evenrank.trec.assessment.pool_file import read_pool, write_pool
     from evenrank.trec.collection import Collection
+    from evenrank.trec.compare_sources import Edition, compare_editions
     from evenrank.trec.dimensions import DIMENSIONS
     from evenrank.trec.generate.generate import generate_collection
     from evenrank.trec.generate.settings import GenerateSettings
@@ -92,8 +107,15 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME_OF = {
+    "admit_runs": "scoring.run_check",
     "policy": "policies.function_policy",
+    "AttributeAudit": "scoring.attribute_audit",
+    "audit_sample": "scoring.attribute_audit",
+    "read_audit": "scoring.attribute_audit",
     "Trust": "scoring.trust",
+    "UncertainResults": "scoring.uncertain",
+    "Uncertainty": "core.uncertainty",
+    "read_assumptions": "io.assumptions",
     "trust": "scoring.trust",
     "Dimension": "core.groups",
     "EngineKind": "retrieval.engine.engines",
@@ -108,6 +130,11 @@ _HOME_OF = {
     "Article": "core.records",
     "AttributeResults": "scoring.attributes",
     "DepthCurves": "scoring.depth_curves",
+    "SampledScores": "scoring.sampled_pool",
+    "sample_pool": "scoring.sampled_pool",
+    "sampled_scores": "scoring.sampled_pool",
+    "OrderEffects": "scoring.order_effects",
+    "order_effects": "scoring.order_effects",
     "Sensitivity": "scoring.sensitivity",
     "sensitivity": "scoring.sensitivity",
     "Collection": "trec.collection",
@@ -120,6 +147,8 @@ _HOME_OF = {
     "tradeoff": "experiments.tradeoff",
     "Tuned": "experiments.tune",
     "experiment": "experiments.experiment",
+    "Reproduction": "experiments.reproduce",
+    "reproduce": "experiments.reproduce",
     "tune": "experiments.tune",
     "Frontiers": "ranking.pareto",
     "InformationCosts": "scoring.information",
@@ -131,6 +160,7 @@ _HOME_OF = {
     "Reranked": "ranking.reranked",
     "rerank": "ranking.rerank",
     "score": "scoring.score",
+    "campaign_report": "scoring.report.campaign_report",
     "score_report": "scoring.report.score_report",
     "Learned": "retrieval.learn.learn",
     "MEASURES": "measures.registry",
@@ -158,8 +188,15 @@ _HOME_OF = {
     "run_stream": "scoring.stream_measures",
     "TargetChoice": "trec.target_choice",
     "Topic": "core.records",
+    "TopicCount": "ranking.count",
+    "count_relevant": "ranking.count",
     "TaggingRate": "retrieval.learn.tagging_rate",
     "estimate_tagging_rate": "retrieval.learn.tagging_rate",
+    "Update": "retrieval.update",
+    "compare_editions": "trec.compare_sources",
+    "Edition": "trec.compare_sources",
+    "sync": "retrieval.sync",
+    "update_collection": "retrieval.update",
     "MadeTopics": "wikipedia.topics.make",
     "TopicSettings": "wikipedia.topics.make",
     "make_topics": "wikipedia.topics.make",
@@ -169,6 +206,7 @@ _HOME_OF = {
     "compare": "scoring.compare",
     "depth_curves": "scoring.depth_curves",
     "encode_index": "retrieval.encode.dense",
+    "fetch_model": "retrieval.encode.models",
     "evaluate": "scoring.evaluate",
     "evaluate_attributes": "scoring.attributes",
     "generate_collection": "trec.generate.generate",
@@ -195,6 +233,7 @@ _HOME_OF = {
     "topic_stats": "scoring.topic_stats",
     "topic_targets": "scoring.topic_targets",
     "topics_frame": "interop.frames",
+    "with_judgments": "trec.assessment.files",
     "write_pool": "trec.assessment.pool_file",
     "write_report": "scoring.report.report",
     "write_run": "io.runs",
@@ -209,11 +248,13 @@ __all__ = [
     "AnnotateInputs",
     "AnnotateSettings",
     "Article",
+    "AttributeAudit",
     "AttributeResults",
     "Collection",
     "Comparisons",
     "DepthCurves",
     "Dimension",
+    "Edition",
     "EngineKind",
     "EvenrankError",
     "Experiment",
@@ -227,15 +268,18 @@ __all__ = [
     "Learned",
     "MadeTopics",
     "Measure",
+    "OrderEffects",
     "OwnData",
     "Pool",
     "Protocol",
     "Publication",
     "RankedTopics",
+    "Reproduction",
     "Reranked",
     "Results",
     "Run",
     "RunResult",
+    "SampledScores",
     "SearchResults",
     "Sensitivity",
     "ShownTopic",
@@ -247,17 +291,26 @@ __all__ = [
     "TaggingRate",
     "TargetChoice",
     "Topic",
+    "TopicCount",
     "TopicSettings",
     "TopicTargets",
     "Tradeoff",
     "Trust",
     "Tuned",
+    "UncertainResults",
+    "Uncertainty",
+    "Update",
     "__version__",
+    "admit_runs",
     "annotate",
     "annotate_wikis",
+    "audit_sample",
     "build_index",
     "calc_aggregate",
+    "campaign_report",
     "compare",
+    "compare_editions",
+    "count_relevant",
     "depth_curves",
     "encode_index",
     "errors",
@@ -265,6 +318,7 @@ __all__ = [
     "evaluate",
     "evaluate_attributes",
     "experiment",
+    "fetch_model",
     "generate_collection",
     "hindsight_gap",
     "import_collection",
@@ -277,6 +331,7 @@ __all__ = [
     "measure_stream",
     "named_dimension",
     "oracle_run",
+    "order_effects",
     "pareto",
     "parse_measure",
     "plot_streams",
@@ -285,20 +340,26 @@ __all__ = [
     "publish",
     "qrels_frame",
     "rank",
+    "read_assumptions",
+    "read_audit",
     "read_dimension",
     "read_pool",
     "read_requests",
     "read_run",
     "report",
+    "reproduce",
     "rerank",
     "run_from_frame",
     "run_stream",
     "run_to_frame",
+    "sample_pool",
+    "sampled_scores",
     "score",
     "score_report",
     "search",
     "sensitivity",
     "show_run",
+    "sync",
     "targets",
     "topic_stats",
     "topic_targets",
@@ -306,6 +367,8 @@ __all__ = [
     "tradeoff",
     "trust",
     "tune",
+    "update_collection",
+    "with_judgments",
     "write_pool",
     "write_report",
     "write_run",

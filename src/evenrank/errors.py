@@ -5,7 +5,7 @@ EvenrankError
 ├── UnknownNameError         a name that is in no list, with the names that are
 ├── WrongTypeError           a value of a type that a function does not take
 ├── NoCollectionError        the folder holds no collection
-├── DamagedCollectionError   files of a collection are missing or not as they were written
+├── DamagedCollectionError   files of a collection are missing or damaged
 ├── NoIndexError             the collection has no finished index
 ├── NoModelError             the collection has no learned model
 ├── ExistingFileError        a file that would be overwritten
@@ -141,7 +141,7 @@ class NoCollectionError(EvenrankError):
 
 
 class DamagedCollectionError(EvenrankError):
-    """Files of a collection are missing, or are not as they were written."""
+    """Files of a collection are missing or damaged."""
 
 
 class NoIndexError(EvenrankError):
@@ -190,7 +190,7 @@ class UncertainStoreError(StoreUnavailableError):
 
 
 class DamagedStoreError(StoreError):
-    """A file that is not as it was written."""
+    """A corrupted file."""
 
     def __init__(self, path: object, reason: str) -> None:
         super().__init__(path, f"damaged: {reason}", "restore a backup; `evenrank doctor` says what is damaged")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -10,15 +11,22 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.pages.admin import admin_key
 from evenrank.app.state import AppState, open_state
-from evenrank.app.storage.administration import entries, find_expired, remove_expired, set_limits
+from evenrank.app.storage.administration import (
+    admin_key,
+    entries,
+    find_expired,
+    remove_expired,
+    renew_admin_link,
+    set_limits,
+)
 from evenrank.app.storage.sessions import OAuthTokens, find_person, start_session
 from evenrank.app.storage.store import limit_of
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of, posted
 from tests.app.test_ownership import person_client
 from tests.desk_collections import QUESTION
+from tests.robustness.server import get, serving
 
 
 @pytest.fixture
@@ -33,7 +41,7 @@ def own_state(generated: Collection, tmp_path: Path) -> Iterator[AppState]:
 def admin(own_state: AppState) -> TestClient:
     """A browser that opened the secret link."""
     client = client_of(own_state)
-    answer = client.get(f"/admin/{admin_key(own_state)}")
+    answer = client.get(f"/admin/{admin_key(own_state.store)}")
     assert (answer.status_code, answer.headers["location"]) == (303, "/admin")
     return client
 
@@ -67,11 +75,36 @@ def test_a_malformed_form_tells_strangers_no_more(
     assert admin.post("/admin", **sent).status_code == 400
 
 
+def test_a_new_link_ends_the_old_one_and_its_browsers(own_state: AppState, admin: TestClient) -> None:
+    before = admin_key(own_state.store)
+    path = posted(client_of(own_state), "/searches", QUESTION)
+    renew_admin_link(own_state.store)
+    after = admin_key(own_state.store)
+    assert before != after
+    assert admin.get("/admin").status_code == 404
+    assert admin.get(f"/admin/{before}").status_code == 404
+    assert admin.get(f"/admin/{after}").status_code == 303
+    assert admin.get("/admin").status_code == 200
+    assert client_of(own_state).get(path).status_code == 200
+
+
+def test_the_command_prints_a_new_link_each_time(generated: Collection, tmp_path: Path) -> None:
+    links = []
+    for option in ("--admin-link", "--new-admin-link", "--admin-link"):
+        log = tmp_path / option
+        with serving(generated.path, "--store", tmp_path / "desk.sqlite", option, log=log) as (_, port):
+            found = re.findall(r"administration: http://[^/]+(/admin/\S+)", log.read_text())
+            links += found
+            assert get(port, found[0])[0] == 303
+            assert option != "--new-admin-link" or get(port, links[0])[0] == 404
+    assert links[0] != links[1] == links[2]
+
+
 def test_the_link_needs_the_option(generated: Collection, tmp_path: Path) -> None:
     state = open_state(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
     visitor = client_of(state)
-    assert visitor.get(f"/admin/{admin_key(state)}").status_code == 404
-    visitor.cookies.set("admin", admin_key(state))
+    assert visitor.get(f"/admin/{admin_key(state.store)}").status_code == 404
+    visitor.cookies.set("admin", admin_key(state.store))
     assert visitor.get("/admin").status_code == 404
     state.close()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Collection
+from typing import Any
 
 import pytest
 import schemathesis
@@ -24,9 +26,11 @@ from starlette.testclient import TestClient
 from evenrank.app.api.document import document, operations
 from evenrank.app.api.endpoints import routes
 from evenrank.app.app import make_app
+from evenrank.app.lists.work_list import load_list
 from evenrank.app.request.forms import clean_text
 from evenrank.app.searches.saved_search import load_search
 from evenrank.app.state import AppState
+from tests.app.test_ownership import person_app, person_client
 
 HOST = {"Host": "localhost"}
 CHECKS = [
@@ -37,6 +41,8 @@ CHECKS = [
     positive_data_acceptance,
     negative_data_rejection,
 ]
+REFUSING = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
+"""Checks that hold for those, too, who may not ask what they ask."""
 
 
 def test_the_document_has_every_route_and_no_other() -> None:
@@ -169,13 +175,46 @@ def test_a_fuzz_finds_no_failure(state: AppState, path: str, mode: GenerationMod
         fuzz(operation.as_strategy(mode, path_parameters=fixed))
 
 
-def fuzz(cases: st.SearchStrategy[schemathesis.Case]) -> None:
-    """Send cases, and check each answer."""
+@pytest.mark.parametrize("n_cases", [4, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("who", ["reader", "owner signed in", "somebody else signed in", "stranger at a private link"])
+@pytest.mark.parametrize("path", sorted(path for path in document()["paths"] if "{token}" in path))
+def test_a_fuzz_by_everybody_finds_no_failure_and_no_secret(state: AppState, path: str, who: str, n_cases: int) -> None:
+    """schemathesis with the links that others have: refused as documented, and never told a link to work with."""
+    owner, area = person_client(state, "Owen"), path.split("/")[2]
+    known = known_places(owner)
+    secrets = {str(known["lists", "token"]), str(known["searches", "token"])}
+    if who == "reader":
+        for name in ("lists", "searches"):
+            load = load_list if name == "lists" else load_search
+            thing = load(state.store, str(known[name, "token"]))
+            assert thing is not None
+            known[name, "token"] = thing.reader
+    if who == "stranger at a private link":
+        owner.post(f"/{area}/{known[area, 'token']}/manage", data={"action": "private"})
+    names = {"owner signed in": "Owen", "somebody else signed in": "Mallory"}
+    app = person_app(state, names[who]) if who in names else make_app(state)
+    schema = schemathesis.openapi.from_asgi("/api/openapi.json", app, headers=HOST)
+    places = {name: known[area, name] for name in re.findall(r"{(\w+)}", path)}
+    hidden = secrets - {str(places["token"])}
+    for found in schema.include(path=path).get_all_operations():
+        fuzz(found.ok().as_strategy(GenerationMode.POSITIVE, path_parameters=places), n_cases, REFUSING, hidden)
 
-    @settings(max_examples=12, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+def fuzz(
+    cases: st.SearchStrategy[schemathesis.Case],
+    n_cases: int = 12,
+    checks: list[Any] = CHECKS,
+    hidden: Collection[str] = (),
+) -> None:
+    """Send cases, and check each answer; none may have what is hidden."""
+
+    @settings(
+        max_examples=n_cases, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    )
     @given(cases)
     def send(case: schemathesis.Case) -> None:
-        case.call_and_validate(checks=CHECKS, headers=HOST)
+        answer = case.call_and_validate(checks=checks, headers=HOST)
+        assert not [secret for secret in hidden if secret in answer.text]
 
     send()
 

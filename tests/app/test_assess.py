@@ -261,7 +261,7 @@ def test_disagreements_are_settled_and_rulings_undone(judge: TestClient, judging
         judge_all(judge, f"/judge/{judging.secrets[name]}", keys)
     link = f"/organise/{judging.secrets['Olga']}"
     first = str(judge.get(f"{link}/settle").headers["location"])
-    assert "Ada</th>" in judge.get(first).text
+    assert "<strong>Ada</strong>: Relevant" in judge.get(first).text
     assert judge.post(first, data={"answer": "s", "nonce": "n" * 16}).status_code == 400
     second = answer(judge, first, "1", comment="the scope names it")
     assert second != first
@@ -304,7 +304,7 @@ def test_the_organiser_sees_coverage_pace_agreement_and_scores(judge: TestClient
     assert "pages decided" in work
     assert "Ada" in work
     assert "Cohen’s κ" in agreement
-    assert re.search(r"<strong>−?\d\.\d{3}</strong></td><td class=\"number\">−?\d\.\d{3} to", agreement)
+    assert re.search(r"<strong>−?\d\.\d{3}</strong></td><td class=\"number\"[^>]*>−?\d\.\d{3} to", agreement)
     assert "judged@5" in scores
     assert "Leave one run out" in scores
 

@@ -13,6 +13,7 @@ from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import EvenrankError
 from evenrank.trec.assessment.agreement import adjudication_queue, disagreements
 from evenrank.trec.assessment.files import settled_pages
+from evenrank.trec.assessment.log import pseudonym_of
 from evenrank.trec.assessment.queues import assessor_progress, remarks_on
 from evenrank.trec.assessment.votes import (
     Store,
@@ -22,6 +23,7 @@ from evenrank.trec.assessment.votes import (
     create_store,
     judgments_schema,
     max_grade_of,
+    reopen_page,
     set_max_grade,
     votes_on,
 )
@@ -108,7 +110,9 @@ def test_a_ruling_is_taken_back_and_a_page_asked_for_again(
     assert disagreements(store) == []
     kept = [vote for vote in all_votes(store) if vote.outcome != "withdrawn"]
     assert len(kept) == 3
-    assert {vote.comment for vote in all_votes(store) if vote.outcome == "withdrawn"} == {"reopened by Olga"}
+    assert {vote.comment for vote in all_votes(store) if vote.outcome == "withdrawn"} == {
+        f"reopened by {pseudonym_of(store.connection, 'Olga')}"
+    }
 
 
 def test_the_answers_of_somebody_are_asked_for_again(
@@ -129,6 +133,8 @@ def test_relevance_is_graded_on_buttons(
     topic, page = disputed
     ada = f"/judge/{judging.secrets['Ada']}/{topic}/{page}"
     assert judge.post(ada, data={"answer": "3", "nonce": nonce_of(judge.get(ada).text)}).status_code == 400
+    assert judge.post(f"{olga}/people/scale", data={"grades": "3"}).status_code == 400, "votes would change meaning"
+    reopen_page(store, topic, page, "Olga")
     assert judge.post(f"{olga}/people/scale", data={"grades": "3"}).status_code == 303
     html = judge.get(ada).text
     assert re.findall(r'name="answer" value="(\w)"', html) == ["3", "2", "1", "0", "x", "s"]
@@ -137,14 +143,15 @@ def test_relevance_is_graded_on_buttons(
     [vote] = [vote for vote in votes_on(store, topic, page) if vote.assessor == "Ada"]
     assert vote.grade == 3
     assert judge.post(f"{olga}/people/scale", data={"grades": "1"}).status_code == 400
-    with pytest.raises(EvenrankError, match="grade 3 was given already"):
+    with pytest.raises(EvenrankError, match="1 grade was given on the scale from 0 to 3"):
         set_max_grade(store, 2)
 
 
 def test_a_file_of_version_1_is_upgraded(tmp_path: Path) -> None:
     path = tmp_path / "old.sqlite"
     schema = judgments_schema()
-    script = schema.script.replace(schema.script[schema.script.index("CREATE TABLE remark") :].split(";")[0] + ";", "")
+    script = (Path(__file__).parents[1] / "trec/assessment/judgments_version_3.sql").read_text("utf-8")
+    script = script.replace(script[script.index("CREATE TABLE remark") :].split(";")[0] + ";", "")
     script = script.replace("CREATE INDEX remark_by_item ON remark (topic, page);", "")
     script = script.replace("CREATE TABLE text_id (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);", "")
     open_file(SqliteFile(path), replace(schema, version=1, script=script, upgrades={}), may_create=True).close()

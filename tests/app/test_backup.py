@@ -144,6 +144,6 @@ def test_a_damaged_store_is_not_backed_up(tmp_path: Path) -> None:
         connection.executemany("INSERT INTO pair VALUES (?, ?)", [(1 << 40, number) for number in range(9)])
     content = path.read_bytes()
     path.write_bytes(content.replace((1 << 40).to_bytes(6), (1 << 41).to_bytes(6), 1))
-    with pytest.raises(DamagedStoreError, match="rows of pair are not as they were written"):
+    with pytest.raises(DamagedStoreError, match="rows of pair were changed outside Evenrank or are damaged"):
         write_backup(tmp_path / "a.backup", {"store": path})
     assert sorted(tmp_path.iterdir()) == [path]

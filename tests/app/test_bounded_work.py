@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from starlette.testclient import TestClient
 from evenrank.app.app import make_app
 from evenrank.app.lists import analysis as module
 from evenrank.app.lists.work_list import load_list
+from evenrank.app.request.capacity import Capacity
 from evenrank.app.state import AppState
 from evenrank.app.storage import saved_request as kept
 from evenrank.scoring import feedback
@@ -68,6 +70,31 @@ def test_one_bot_does_not_use_up_what_others_may_keep(
     assert statuses(f"2001:db8::{digit}:1", 2) == [201, 201]
     assert statuses(f"2001:db8::{digit}:2", 1) == [400]
     assert statuses("2001:db8:1::1", 1) == [201]
+    # What a server that listens on :: sees of IPv4 visitors: all of them had one share.
+    assert statuses(f"::ffff:203.0.113.{digit + 20}", 2) == [201, 201]
+    assert statuses(f"::ffff:203.0.113.{digit + 30}", 1) == [201]
+    assert statuses(f"203.0.113.{digit + 20}", 1) == [400]
+
+
+def test_addresses_of_one_network_share_what_is_allowed_in_a_second(state: AppState) -> None:
+    """Whoever has one IPv6 address has 2⁶⁴ of them."""
+    app = make_app(replace(state, settings=replace(state.settings, reads_per_second=2.0)))
+
+    def statuses(*addresses: str) -> list[int]:
+        clients = (TestClient(app, base_url="http://localhost", client=(address, 50000)) for address in addresses)
+        return [client.get("/about").status_code for client in clients]
+
+    assert 429 in statuses(*(f"2001:db8::{number}" for number in range(1, 16)))
+    assert statuses("2001:db8:1::1") == [200]
+
+
+def test_addresses_of_one_network_share_their_turns(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    submit = Capacity.submit
+    monkeypatch.setattr(Capacity, "submit", lambda self, who, make: (asked.append(who), submit(self, who, make))[1])
+    for address in ("2001:db8::1", "2001:db8::2", "::ffff:203.0.113.7", "203.0.113.7"):
+        assert bot_at(state, address).get("/lists/preview?title=Chess").status_code == 200
+    assert (len(set(asked[:2])), len(set(asked[2:])), len(set(asked))) == (1, 1, 2)
 
 
 def test_the_store_has_no_address_of_a_bot(state: AppState) -> None:

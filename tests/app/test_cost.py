@@ -14,6 +14,9 @@ from starlette.responses import Response
 from starlette.testclient import TestClient
 
 from evenrank.app.app import make_app
+from evenrank.app.articles import user_articles
+from evenrank.app.articles.source import MAX_ENTRIES
+from evenrank.app.articles.titles import TitleIndex
 from evenrank.app.request import question_form as asking
 from evenrank.app.request import quota
 from evenrank.app.request.budget import MAX_KEYWORD, MAX_TEXT, MAX_WORDS, question_faults
@@ -23,6 +26,7 @@ from evenrank.retrieval.query import topic_query
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of, posted
 from tests.desk_collections import QUESTION
+from tests.robustness.worst_requests import KEPT_OUT, all_routes, worst_requests
 
 LONG = " ".join(f"w{n}" for n in range(10_000))
 """59 kB of words, as one keyword."""
@@ -182,7 +186,45 @@ def test_an_error_reaches_who_asked() -> None:
         Capacity(1, 4).submit("a", fail).result(PATIENCE)
 
 
-NEVER = "\n".join(f"No such article {number}" for number in range(45_000))
+@pytest.mark.parametrize(
+    "text",
+    ["A\n" * (MAX_ENTRIES + 1), "[[A]] " * (MAX_ENTRIES + 1), "[" + ",".join(["1"] * (MAX_ENTRIES + 1)) + "]"],
+    ids=["lines", "links", "JSON"],
+)
+def test_articles_that_people_bring_are_counted_before_they_are_looked_up(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(TitleIndex, "find", lambda *arguments: pytest.fail("looked up"))
+    for area in ("lists", "searches"):
+        answer = client.post(f"/{area}", data={**QUESTION, "text-1": text})
+        assert answer.status_code == 400
+        assert f"{MAX_ENTRIES:,} are allowed" in answer.text
+
+
+def test_articles_of_all_sources_are_counted_together(client: TestClient) -> None:
+    half = "\n".join(f"Article {number}" for number in range(MAX_ENTRIES * 2 // 3))
+    fields = {**QUESTION, "text-1": half, "text-2": half, "role-2": "not"}
+    answer = client.post("/lists", data=fields)
+    assert (answer.status_code, f"{MAX_ENTRIES:,} are allowed" in answer.text) == (400, True)
+
+
+def test_a_question_chooses_from_a_limited_number_of_articles(
+    client: TestClient, state: AppState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(user_articles, "MAX_ARTICLES", 20)
+    titles = state.collection.titles_of(state.collection.page_ids[:21].tolist())
+    answer = client.post("/lists", data={**QUESTION, "text-1": "\n".join(titles)})
+    assert (answer.status_code, "it has 21 articles; 20 are allowed" in answer.text) == (400, True)
+    assert client.post("/lists", data={**QUESTION, "text-1": "\n".join(titles[:20])}).status_code == 303
+
+
+def test_the_most_expensive_request_of_every_route_is_known(state: AppState) -> None:
+    links = {"lists": "x" * 22, "searches": "x" * 22}
+    known = {(request.method, request.route) for request in worst_requests(state.collection, links, {}, 1, 1)}
+    assert known == {(method, path) for method, path in all_routes() if path not in KEPT_OUT}
+
+
+NEVER = "\n".join(f"No such article {number} {'x' * 60}" for number in range(15_000))
 """More than a megabyte of titles that are never to be shown."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from evenrank.app.articles.candidates import find_for, passes_limits
+from evenrank.app.articles.candidates import find_for, question_limits
 from evenrank.app.request.question import Question
-from evenrank.app.searches.draws import NothingLeftError, drawable_candidates, load_draw, make_draw
+from evenrank.app.searches.draws import NothingLeftError, drawable_candidates, load_draw, make_draw, n_shown_before
 from evenrank.app.searches.progress import search_progress
 from evenrank.app.searches.saved_search import (
     DrawPool,
@@ -68,11 +67,30 @@ def test_a_hundred_draws_reach_the_certificate(state: AppState, fairness: float)
     rankings = [make_draw(state, search, f"editor {number}").page_ids for number in range(100)]
     loss = evaluated_loss(state, search, rankings)
     assert loss == pytest.approx(search.certificate["EE-L"], rel=0.05)
-    progress = search_progress(state, search)
+    progress = search_progress(replace(state, settings=replace(state.settings, shows_totals=True)), search)
     assert progress is not None
     assert progress.loss == pytest.approx(loss, abs=0.000501)  # rounded as on pages
+    assert progress.bounds is not None
+    least, limited = progress.bounds
+    assert least <= limited <= progress.proven_loss
     least = progress.first_loss * (0.8 if fairness < 1.0 else 1 / 3)  # gently, relevance comes first
     assert progress.loss < least
+
+
+def test_one_person_sees_no_article_again_before_all_were_shown(state: AppState, client: TestClient) -> None:
+    """Five draws of one person have nothing in common; a last one is short, and only then articles come again."""
+    search = saved(state)
+    n_draws = -(-len(search.page_ids) // state.settings.draw_length)
+    drawn = [make_draw(state, search, "one").page_ids for _ in range(n_draws)]
+    pages = np.concatenate(drawn)
+    assert len(np.unique(pages)) == len(pages) == len(search.page_ids)
+    again = make_draw(state, search, "one")
+    assert len(again.page_ids) == state.settings.draw_length
+    other = make_draw(state, search, "another")
+    assert n_shown_before(state.store.connection, search, again) == state.settings.draw_length
+    assert n_shown_before(state.store.connection, search, other) == 0
+    assert "so they come again" in client.get(f"/searches/{search.token}/draws/{again.number}").text
+    assert "so they come again" not in client.get(f"/searches/{search.token}/draws/{other.number}").text
 
 
 @pytest.mark.parametrize("first_rank", [0, 25])
@@ -86,7 +104,7 @@ def test_draws_stay_fair_while_articles_are_marked(state: AppState, first_rank: 
     rankings: list[np.ndarray] = []
     done: list[int] = []
     for number in range(100):
-        rankings.append(make_draw(state, search, "one").page_ids)
+        rankings.append(make_draw(state, search, f"editor {number}").page_ids)
         assert not np.isin(rankings[-1], done).any()
         if number % 5 == 0:
             done.append(int(rankings[-1][first_rank + number // 5]))
@@ -100,12 +118,13 @@ def test_draws_stay_fair_while_articles_are_marked(state: AppState, first_rank: 
 def test_draws_reach_a_goal_that_candidates_allow(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     """When all candidates are within reach, draws with marks come to a fraction of what the first one misses."""
     monkeypatch.setattr(
-        "evenrank.app.searches.saved_search.Optimal", partial(Optimal, reach=0.0, keep_relevance=0.0, include_above=2.0)
+        "evenrank.app.searches.saved_search.Optimal",
+        lambda fairness, reach: Optimal(fairness=fairness, keep_relevance=0.0, include_above=2.0),
     )
     search = saved(state)
     rankings: list[np.ndarray] = []
     for number in range(100):
-        rankings.append(make_draw(state, search, "one").page_ids)
+        rankings.append(make_draw(state, search, f"editor {number}").page_ids)
         if number % 5 == 0:
             set_mark(state.store, search, int(rankings[-1][number // 5]), "done", "one")
     loss = evaluated_loss(state, search, rankings)
@@ -119,7 +138,7 @@ def test_draws_keep_to_candidates_within_reach(state: AppState) -> None:
     n_pages = int(search.certificate["n_within_reach"])
     assert n_pages < len(search.page_ids)
     reached = search.page_ids[np.argsort(-search.relevance, kind="stable")[:n_pages]]
-    rankings = np.array([make_draw(state, search, "one").page_ids for _ in range(20)])
+    rankings = np.array([make_draw(state, search, f"editor {number}").page_ids for number in range(20)])
     assert np.isin(rankings, reached).all()
     relevance = search.relevance[search.places_of(rankings.reshape(-1))].mean()
     assert relevance > 0.7 * search.certificate["expected_precision"]
@@ -179,7 +198,7 @@ def test_draws_bring_new_articles(state: AppState) -> None:
 
 def test_articles_that_need_more_work_come_first(state: AppState) -> None:
     search = saved(state)
-    rankings = [make_draw(state, search, "one").page_ids for _ in range(20)]
+    rankings = [make_draw(state, search, f"editor {number}").page_ids for number in range(20)]
     quality = state.collection.quality_score[state.collection.rows_of(np.array(rankings).reshape(-1))].reshape(20, 50)
     assert np.nanmean(quality[:, :10]) < np.nanmean(quality[:, -10:]) - 0.15  # of some articles it is unknown
     reached = search.page_ids[drawable_candidates(search, np.ones(len(search.page_ids), np.bool_), search.relevance)]
@@ -196,9 +215,9 @@ def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: P
     titles = state.collection.titles_of(found.page_ids.tolist())
     evidence = find_evidence(state.source.model().engine, question.topic(), found.page_ids, titles)
     matches_well = found.scores >= 2 * 0.15 * found.scores.max()
-    is_about = evidence.in_lead | (evidence.in_text & matches_well)
+    is_about = (evidence.in_lead | (evidence.in_text & matches_well)) & evidence.is_confirmed
     kept = is_about & (found.scores >= 0.15 * found.scores.max())
-    kept &= passes_limits(state, question, found.page_ids, None)
+    kept &= np.logical_and.reduce(list(question_limits(state, question, found.page_ids, None).values()))
     assert set(find_for(state, question, 2).candidates.page_ids.tolist()) == set(found.page_ids[kept].tolist())
     search = make_search(state, question)
     assert 0 < len(search.page_ids) <= kept.sum() < len(found)
@@ -310,7 +329,8 @@ def test_marking_works_with_and_without_script(client: TestClient, search_path: 
     assert posted(client, f"{search_path}/marks", fields) == f"{draw}#page-{page_id}"
     part = client.post(f"{search_path}/marks", data={**fields, "mark": "none"}, headers={"HX-Request": "true"})
     assert part.status_code == 200
-    assert "Not for me" in part.text
+    assert 'value="done"' in part.text
+    assert 'data-said="Undone"' in part.text
     assert "<html" not in part.text
 
 
@@ -337,8 +357,20 @@ def test_the_search_page_shows_the_sum_of_all_draws(client: TestClient, search_p
     for _ in range(3):
         posted(client, f"{search_path}/draws")
     html = client.get(search_path).text
-    assert "All draws together" in html
+    assert "3 draws so far, " in html
+    assert "all draws" in html
+    fairness = client.get(f"{search_path}/fairness").text
+    assert "How fair are all draws together?" in fairness
+    assert "Distance from the goal after each draw" in fairness
     assert f"{search_path}/draws/3" in html
+
+
+def test_one_draw_has_no_chart(client: TestClient, search_path: str) -> None:
+    assert "Nothing was drawn yet" in client.get(f"{search_path}/fairness").text
+    posted(client, f"{search_path}/draws")
+    html = client.get(f"{search_path}/fairness").text
+    assert "Share of the attention: Region" in html
+    assert "Distance from the goal after each draw" not in html
 
 
 @given(data=st.data())
@@ -360,21 +392,16 @@ def test_fill_keeps_to_the_plan_while_articles_last(data: st.DataObject) -> None
             assert (np.diff(needs) <= 0).all()
 
 
-def test_a_draw_says_how_many_of_its_articles_came_before(state: AppState, client: TestClient) -> None:
+def test_a_draw_says_that_its_articles_come_again(state: AppState, client: TestClient) -> None:
     question = replace(CHESS, within=("geography=Oceania",))
     search = make_search(state, question)
     path = f"/searches/{save_search(state.store, search, '')}"
-    few = f"The search has {len(search.page_ids)} articles; each can come again until it is marked."
+    few = f"The search has {len(search.page_ids)} articles. Nobody is shown one again before having seen all of them."
     assert len(search.page_ids) < 200
     assert few in client.get(path).text
-    seen: set[int] = set()
-    for number in (1, 2, 3):
-        drawn = {
-            article["page_id"] for article in client.get(f"{posted(client, f'{path}/draws')}.json").json()["articles"]
-        }
-        html = client.get(f"{path}/draws/{number}").text
-        n_again = len(drawn & seen)
-        assert (f"{n_again} of these articles were in earlier draws." in html) == (n_again > 1)
-        seen |= drawn
-    assert few in html
-    assert "Draws follow a plan that gives every group its share" in html
+    posted(client, f"{path}/draws")
+    assert "so they come again" not in client.get(f"{path}/draws/1").text
+    posted(client, f"{path}/draws")
+    html = client.get(f"{path}/draws/2").text
+    assert "You have been shown every article of this search that is not marked, so they come again." in html
+    assert "Save a wider search" in html

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import re
 from dataclasses import replace
@@ -16,8 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from evenrank.app.articles.article import ListedArticle
 from evenrank.app.exports.formats import FORMATS
-from evenrank.app.exports.listing import escape_plain, external, link
+from evenrank.app.exports.listing import Listing, escape_plain, external, link, sortable_table
+from evenrank.app.exports.publishing import UPDATED
+from evenrank.app.pages.i18n import percent
 from evenrank.app.state import AppState
 from evenrank.cli.publish import command as publish
 from evenrank.io.runs import read_run
@@ -99,6 +103,30 @@ def test_wikitext_says_when_and_how_to_make_it_anew(client: TestClient, list_pat
         assert client.get(f"/lists/{reader}").status_code == 200
 
 
+def test_what_is_published_explains_itself(client: TestClient) -> None:
+    """How fair it is, of how much that is known, how old the data are, and why each article is listed."""
+    path = posted(client, "/lists", {**QUESTION, "fairness": "10"})
+    known = percent(1 - client.get(f"/api{path}/fairness").json()["unknown_share"])
+    for suffix in ("list.wiki", "table.wiki"):
+        text = html.unescape(client.get(f"{path}.{suffix}").text)
+        assert "Ordered by relevance and by a fair share of readers’ attention." in text
+        assert re.search(r"here, [\d.]+\u00a0% in plain search, [\d.]+\u00a0% as the goal\.", text)
+        assert f"Region: known for {known} of the attention; data: synthetic data." in text
+    first = html.unescape(client.get(f"{path}.list.wiki").text).partition("\n# ")[2].partition("\n")[0]
+    assert first.endswith(")")
+    assert "Chess" in first
+
+
+def test_what_is_published_is_in_the_language_of_the_wiki() -> None:
+    article = ListedArticle(1, 7, "Schach", "Stub", 900, None, {}, (), ("Schach",), None)
+    made = Listing("Schach", 1, 1, 1, "2026-11-15 12:00:00", "https://e.org/l", "", [article], "", language="de")
+    assert "''Zuletzt aktualisiert: 2026-11-15 12:00:00 UTC''" in sortable_table(made)
+    assert "! Artikel !! Klasse !! Größe !! Warum hier" in sortable_table(made)
+    assert UPDATED.sub("", sortable_table(made)) == UPDATED.sub(
+        "", sortable_table(replace(made, updated="2026-11-22 09:30:00"))
+    )
+
+
 def test_filters_count_in_exports(client: TestClient, list_path: str) -> None:
     rows = csv.DictReader(io.StringIO(client.get(f"{list_path}.csv?class=Stub").text))
     assert {row["class"] for row in rows} == {"Stub"}
@@ -168,7 +196,7 @@ def test_hostile_titles_are_text_in_csv_and_tsv(hostile_client: TestClient, rive
         assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row.values())
     assert '\'=HYPERLINK("http://example.org")' in {row["title"] for row in rows}
     lines = hostile_client.get(f"{rivers}.tsv").text.splitlines()
-    assert {line.count("\t") for line in lines} == {9}
+    assert {line.count("\t") for line in lines} == {16}
 
 
 @given(st.text(max_size=60))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from evenrank.app.articles.candidates import is_about_one_gender
+from evenrank.app.lists.work_list import make_list
 from evenrank.app.request.question_form import preview_goal
 from evenrank.app.state import AppState
 from evenrank.core.records import Task
+from tests.app.conftest import posted
 from tests.desk_collections import QUESTION
 
 ALL = {"best": "FA", "dimension-geography": "1"}
@@ -25,8 +30,11 @@ def test_the_goal_is_about_the_articles_that_are_brought(state: AppState, client
     user_articles = {"title": "Ours", "text-1": titles_in(state, europe), "kind-1": "titles", "role-1": "in", **ALL}
     html = client.post("/lists/goal", data=user_articles).text
     assert "The list would have 12 articles." in html
-    assert "100\u00a0% of the relevant articles are in one group: Europe" in html
-    assert 'name="goal" value="field"' in html
+    assert "100\u00a0% of the relevant articles are in one group: Europe. So the goal is as your subject is" in html
+    assert 'name="goal" value="track"' in html
+    halfway = client.post("/lists/goal", data={**user_articles, "goal": "track"}).text
+    assert "This goal asks for much that the subject does not have." in halfway
+    assert 'name="goal" value="fit"' in halfway
     assert "in one group" not in client.post("/lists/goal", data={**user_articles, "goal": "field"}).text
     assert "in one group" not in client.post("/lists/goal", data={**user_articles, "within-geography": "Europe"}).text
 
@@ -42,8 +50,8 @@ def test_subject_and_goal_are_shares_of_the_same(state: AppState, task: Task) ->
     usual = {**QUESTION, "dimension-geography": "1", "dimension-gender": "1"}
     preview = preview_goal(state, {**usual, "goal": "field"}, task)
     assert preview is not None
-    assert [row.goal for _, rows in preview.tables for row in rows] == pytest.approx(
-        [row.field for _, rows in preview.tables for row in rows]
+    assert [row.goal for _, rows in preview.tables for row in rows or ()] == pytest.approx(
+        [row.field for _, rows in preview.tables for row in rows or ()]
     )
 
 
@@ -55,3 +63,69 @@ def test_the_same_for_every_group_means_groups_that_have_articles(state: AppStat
     assert preview is not None
     ((_, rows),) = preview.tables
     assert {row.label: row.goal for row in rows or ()} == {"Europe": 0.5, "Africa": 0.5}
+
+
+def test_every_page_says_which_goal_was_chosen_and_why(state: AppState, client: TestClient) -> None:
+    europe = state.collection.dimensions[0].groups.index("Europe")
+    brought = {"title": "Ours", "text-1": titles_in(state, europe), "best": "FA", "dimension-geography": "1"}
+    path = posted(client, "/lists", brought)
+    for part in ("", "/fairness"):
+        assert "Region: the goal is as your subject is" in client.get(f"{path}{part}").text
+    assert client.get(f"/api{path}").json()["question"]["as_subject"] == ["geography"]
+    search = posted(client, "/searches", brought)
+    assert "Region: the goal is as your subject is" in client.get(search).text
+    halfway = posted(client, f"{path}/again", {"goal": "track"})
+    html = client.get(halfway).text
+    assert "100\u00a0% of these articles are in one group: Europe." in html
+    fitting = posted(client, f"{halfway}/again", {"goal": "fit"})
+    assert "in one group: Europe" not in client.get(fitting).text
+
+
+def test_a_goal_that_fits_has_the_shares_of_the_subject_where_one_group_has_it(state: AppState) -> None:
+    europe, africa = (state.collection.dimensions[0].groups.index(name) for name in ("Europe", "Africa"))
+    titles = f"{titles_in(state, europe, 18)}\n{titles_in(state, africa, 2)}"
+    preview = preview_goal(state, {"title": "Ours", "text-1": titles, "best": "FA", "dimension-geography": "1"})
+    assert preview is not None
+    ((_, rows),) = preview.tables
+    assert {row.label: (round(row.goal, 2), round(row.field, 2)) for row in rows or ()} == {
+        "Europe": (0.9, 0.9),
+        "Africa": (0.1, 0.1),
+    }
+
+
+@pytest.mark.parametrize(
+    "title, is_about_one",
+    [("Women scientists", True), ("History of women's rights", True), ("Chess", False), ("Womenswear", False)],
+)
+def test_a_title_about_women_or_men_alone_is_recognised(state: AppState, title: str, is_about_one: bool) -> None:
+    assert is_about_one_gender(title, "en") == is_about_one
+    question = make_list(state, state.parse_question({"title": title, "keywords": "chess"})).question
+    assert ("gender" in question.as_subject) == is_about_one
+
+
+def test_articles_that_are_brought_lead_the_preview_and_are_accounted_for(state: AppState, client: TestClient) -> None:
+    masks, codes = np.asarray(state.collection.masks["geography"]), np.asarray(state.collection.quality_class)
+    rows = np.concatenate([np.flatnonzero(codes <= 3)[:9], np.flatnonzero(codes == 5)[:4]])
+    assert len(masks[rows]) == 13
+    titles = state.collection.titles_of(state.collection.page_ids[rows].tolist())
+    brought = {"title": "Chess", "text-1": "\n".join(titles), "kind-1": "titles", "role-1": "in"}
+    html = client.post("/lists/preview", data=brought).text
+    assert "9 of the articles that you brought would be ranked." in html
+    assert all(title in html for title in map(escape, titles[:9]))
+    account = "13 articles were brought and are in this collection; 9 are listed. Not listed: 4 of other classes"
+    assert account in client.post("/lists/goal", data={**brought, "dimension-geography": "1"}).text
+    path = posted(client, "/lists", brought)
+    page = client.get(path).text
+    assert account in page
+    assert "No other article here fits" not in page
+
+
+def test_the_title_does_not_rank_articles_that_are_brought(state: AppState) -> None:
+    """Without keywords, the title is a name: articles with its word are as relevant as the others."""
+    pages = state.collection.page_ids[:60]
+    titles = "\n".join(state.collection.titles_of(pages.tolist()))
+    brought = {"title": "Chess", "text-1": titles, "best": "FA"}
+    plain = make_list(state, state.parse_question(brought))
+    assert len(set(plain.relevance.tolist())) == 1
+    words = make_list(state, state.parse_question({**brought, "keywords": "chess"}))
+    assert len(set(words.relevance.tolist())) > 1

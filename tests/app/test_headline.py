@@ -5,46 +5,100 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
+import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.fairness.balance import list_exposure
+from evenrank.app.fairness.balance import Balance, closeness_range, list_exposure
+from evenrank.app.fairness.share_bars import LEAST_GAP, ShareBars, share_bars
 from evenrank.app.lists.work_list import load_list
 from evenrank.app.pages.i18n import percent
+from evenrank.app.pages.templating import environment
 from evenrank.app.request.choices import conditions
 from evenrank.app.request.question import Question
 from evenrank.app.state import AppState
+from evenrank.core.groups import GroupSpace
 from evenrank.measures.awrf import awrf
 from evenrank.trec.dimensions import DIMENSIONS
 from tests.app.conftest import posted
 from tests.desk_collections import QUESTION
 
 
-def test_plain_search_stands_beside_the_goal_reached(client: TestClient, state: AppState) -> None:
+def test_the_sentence_says_what_search_list_and_goal_give(client: TestClient, state: AppState) -> None:
     path = posted(client, "/lists", {**QUESTION, "fairness": "10"})
     kept = load_list(state.store, path.rpartition("/")[2])
     assert kept is not None
     assert kept.comparison is not None
-    exposure = list_exposure(state.collection, kept.comparison.plain, state.space(kept), kept.question)
-    plain = percent(awrf(exposure[1:], kept.target[1:]))
-    for part in ("", "/fairness"):
-        html = client.get(f"{path}{part}").text
-        assert f"of the goal reached: how close the attention is to it; plain search: {plain}</span>" in html
-    assert "; plain search:" not in client.get(f"{path}?class=Stub").text
-    relevance = posted(client, "/lists", {**QUESTION, "policy": "relevance"})
-    assert "; plain search:" not in client.get(relevance).text  # it is plain search
-    unfair = posted(client, "/lists", {**QUESTION, "fairness": "0"})
-    assert "; plain search:" not in client.get(unfair).text
-    assert made_with(client, unfair).startswith("Goal: Halfway to the world · Strength: No fairness ·")
-
-
-def test_shares_say_how_much_attention_they_are_of(client: TestClient) -> None:
-    path = posted(client, "/lists", {**QUESTION, "fairness": "10"})
-    unknown = client.get(f"/api{path}/fairness").json()["unknown_share"]
+    space = state.space(kept)
+    plain, listed, goal = (
+        values / values.sum()
+        for values in (
+            space.margin(mass, "geography")[1:]
+            for mass in (
+                list_exposure(state.collection, kept.comparison.plain, space, kept.question),
+                list_exposure(state.collection, kept.page_ids, space, kept.question),
+                kept.target,
+            )
+        )
+    )
+    wanting = [at for at in np.argsort(plain - goal)[:3] if goal[at] - plain[at] >= LEAST_GAP]
+    assert wanting
     expected = (
-        f"{percent(1 - unknown)} of all. The other {percent(unknown)} goes to articles of which no group is known."
+        f"{percent(listed[wanting].sum())} of the attention</strong>; "
+        f"plain search gives {percent(plain[wanting].sum())}, and the goal is {percent(goal[wanting].sum())}."
     )
     for part in ("", "/fairness"):
         assert expected in client.get(f"{path}{part}").text
+    fairness = client.get(f"{path}/fairness").text
+    assert "Whatever it is there, between" in fairness
+    assert f"; plain search: {percent(awrf(plain, goal))}" in fairness
+    unfair = posted(client, "/lists", {**QUESTION, "fairness": "0"})
+    assert "This is plain search, without fairness." in client.get(unfair).text
+    assert made_with(client, unfair).startswith("Goal: What fits your subject · Strength: No fairness ·")
+
+
+def test_pages_say_how_much_is_known(client: TestClient) -> None:
+    path = posted(client, "/lists", {**QUESTION, "fairness": "10"})
+    unknown = client.get(f"/api{path}/fairness").json()["unknown_share"]
+    for part in ("", "/fairness"):
+        assert f"Region: known for {percent(1 - unknown)} of the attention." in client.get(f"{path}{part}").text
+
+
+def bars_of(exposure: list[float], plain: list[float] | None = None) -> ShareBars:
+    """The bars of a list whose attention goes to the unknown, Africa, Antarctica and Asia like that."""
+    dimension = replace(
+        DIMENSIONS["geography"],
+        groups=("Unknown", "Africa", "Antarctica", "Asia"),
+        background=(0.2, 0.0, 0.8),
+        group_labels=(),
+    )
+    goal = np.array([0.0, 0.4, 0.0, 0.6])
+    listed, before = (
+        None if values is None else Balance(GroupSpace((dimension,)), np.array(values), goal, np.ones(4), False)
+        for values in (exposure, plain)
+    )
+    assert listed is not None
+    (bars,) = share_bars(listed, before)
+    return bars
+
+
+def test_shares_are_of_what_is_known() -> None:
+    bars = bars_of([0.4, 0.15, 0.0, 0.45], [0.5, 0.05, 0.0, 0.45])
+    assert bars.known == pytest.approx(0.6)
+    assert [(group.label, group.tone) for group in bars.groups] == [("Africa", 1), ("Asia", 3)]
+    assert [round(group.listed, 9) for group in bars.groups] == [0.25, 0.75]
+    assert [group.label for group in bars.wanting] == ["Africa"]
+    assert bars.is_mostly_known
+
+
+def test_nothing_is_said_with_confidence_of_what_is_hardly_known(client: TestClient) -> None:
+    assert not bars_of([0.6, 0.1, 0.0, 0.3]).is_mostly_known
+    page = environment().from_string(
+        '{% from "macros.html" import fair_sentence with context %}{{ fair_sentence(bars, false) }}'
+    )
+    told = page.render(bars=bars_of([0.89, 0.01, 0.0, 0.1], [0.9, 0.0, 0.0, 0.1]))
+    assert re.findall(r"\d+\u00a0%", told) == ["11\u00a0%"]
+    assert "too little to say how fair this is" in told
 
 
 def made_with(client: TestClient, path: str, language: str = "en") -> str:
@@ -55,10 +109,10 @@ def made_with(client: TestClient, path: str, language: str = "en") -> str:
 
 
 def test_a_list_says_what_it_was_made_with(client: TestClient, list_path: str, search_path: str) -> None:
-    usual = "Goal: Halfway to the world · Strength: Even · Classes: Stub to B"
+    usual = "Goal: What fits your subject · Strength: Even · Classes: Stub to B"
     for path in (list_path, f"{list_path}/fairness", search_path):
         assert made_with(client, path) == usual
-    german = "Ziel: Auf halbem Weg zur Welt · Stärke: Ausgeglichen · Klassen: Stub bis B"
+    german = "Ziel: Was zu deinem Thema passt · Stärke: Ausgeglichen · Klassen: Stub bis B"
     assert made_with(client, list_path, "de") == german
     ticked = {**QUESTION, "dimension-geography": "1", "dimension-gender": "1"}
     assert made_with(client, posted(client, "/lists", ticked)) == usual
@@ -83,7 +137,7 @@ def test_every_limit_of_a_list_is_stated(client: TestClient) -> None:
     )
     path = posted(client, "/lists", {**QUESTION, "policy": "relevance", "min_size": "100"})
     assert made_with(client, path) == (
-        "Goal: Halfway to the world · How to rank: Relevance only · Classes: Stub to B · Size: at least 100 B"
+        "Goal: What fits your subject · How to rank: Relevance only · Classes: Stub to B · Size: at least 100 B"
     )
 
 
@@ -94,3 +148,20 @@ def test_restrictions_are_put_in_words_without_naming_a_group_of_people() -> Non
     assert found["Only"] == "Region known, Asia, Biographies"
     assert found["Importance"] == "Top, Mid"
     assert found["Page views"] == "at most 5,000"
+
+
+def test_the_range_of_the_goal_reached_depends_on_no_gender(state: AppState) -> None:
+    """Half of the attention goes to unknown regions: genders may be anything, the range stays."""
+    space = state.collection.space("geography,gender")
+    shares = np.zeros(space.shape)
+    shares[0], shares[1], shares[3] = [0.2, 0.1, 0.2, 0.0], [0.1, 0.1, 0.1, 0.0], [0.2, 0.0, 0.0, 0.0]
+    goal = np.full(space.n_groups, 1.0 / space.n_groups)
+    found = closeness_range(Balance(space, shares.reshape(-1), goal, shares.reshape(-1), counts_unknown=False))
+    assert found is not None
+    assert found.unknown_share == pytest.approx(0.5)
+    assert found.low < found.high
+    assert not found.is_complete
+    other = shares[:, ::-1].copy()
+    assert closeness_range(Balance(space, other.reshape(-1), goal, shares.reshape(-1), counts_unknown=False)) == found
+    known = np.where(np.arange(8)[:, None] == 0, 0.0, shares)
+    assert closeness_range(Balance(space, known.reshape(-1), goal, shares.reshape(-1), counts_unknown=False)) is None

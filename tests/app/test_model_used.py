@@ -51,7 +51,7 @@ def test_a_model_is_kept_without_paths(choice: ModelChoice, label: str) -> None:
 def test_lists_and_searches_say_which_model_was_used(client: TestClient, list_path: str, search_path: str) -> None:
     for path in (list_path, search_path):
         html = client.get(path).text
-        assert "relevance by words<" in html
+        assert "Relevance by words<" in html
         assert 'title="words (untrained)"' in html
         assert client.get(f"/api{path}").json()["model"]["kind"] == "untrained"
 
@@ -63,7 +63,7 @@ def test_a_list_keeps_its_model_when_the_server_takes_another(
     assert made is not None
     token = save_list(state.store, replace(made, model=describe_model(LEARNED)), "owner")
     html = client.get(path_of(token)).text
-    assert "relevance by a learned model<" in html
+    assert "Relevance by a learned model<" in html
     assert "a learned model (learned, model f00d, encoder e11)" in html
     found = client.get(f"/api{path_of(token)}").json()["model"]
     assert ModelUsed(**found) == describe_model(LEARNED)
@@ -97,7 +97,7 @@ def test_a_file_of_version_1_is_brought_up_to_date(generated: Collection, tmp_pa
         for path in paths:
             assert "relevance by" not in client.get(path).text
             assert client.get(f"/api{path}").json()["model"] is None
-        assert "relevance by words" in client.get(posted(client, "/lists", QUESTION)).text
+        assert "Relevance by words" in client.get(posted(client, "/lists", QUESTION)).text
         posted(client, f"{paths[1]}/draws")
         state.close()
 

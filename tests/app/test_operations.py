@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import json
+import mmap
 import os
 import re
 import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, cast
@@ -19,22 +20,25 @@ import pytest
 from starlette.testclient import TestClient
 
 from evenrank.app.app import make_app, reload
-from evenrank.app.articles import article
 from evenrank.app.articles.article import open_facts, save_facts
 from evenrank.app.exports.publishing import saved_listing
 from evenrank.app.lists.work_list import load_list, versions_of
 from evenrank.app.middleware.guards import host_name
 from evenrank.app.middleware.limits import WINDOW, Buckets, SharedTable
 from evenrank.app.pages import monitoring
+from evenrank.app.server import Supervisor, restart_seconds
 from evenrank.app.state import AppState, open_state
 from evenrank.database.database import Database
 from evenrank.errors import EvenrankError, StoreUnavailableError
+from evenrank.io import atomic
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
 from tests.app.conftest import UNLIMITED, client_of, posted
 from tests.app.test_serve import ask, serving
 from tests.desk_collections import QUESTION
+from tests.robustness.server import get
+from tests.robustness.server import serving as robust_serving
 
 LINK = re.compile(r'(?:href|src|action|hx-get|hx-post)="([^"#][^"]*)"')
 
@@ -216,6 +220,26 @@ def test_a_worker_that_is_killed_leaves_no_lock_behind() -> None:
     assert table.update("a", lambda pair: (1.0, 2.0), lambda pair: 0.0) == (1.0, 2.0)
 
 
+def test_a_worker_that_is_stopped_with_the_lock_does_not_stop_the_others() -> None:
+    table, (reader, writer) = SharedTable(64), os.pipe()
+    if not (pid := os.fork()):
+        with table._locked():
+            os.write(writer, b"x")
+            signal.pause()
+    os.read(reader, 1)
+    os.kill(pid, signal.SIGSTOP)
+    updating = threading.Thread(target=lambda: [table.update("a", lambda pair: (1.0, 2.0), sum) for _ in range(100)])
+    updating.daemon = True
+    updating.start()
+    updating.join(30)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    os.close(reader)
+    os.close(writer)
+    assert not updating.is_alive()
+    assert dict(table.items()) == {"a": (1.0, 2.0)}
+
+
 def test_a_full_table_forgets_what_matters_least() -> None:
     table = SharedTable(WINDOW)
     for number in range(WINDOW):
@@ -287,7 +311,7 @@ def test_an_index_that_is_removed_while_it_is_served_is_told(
     client = client_of(state)
     if was_open:
         posted(client, "/lists", {"title": "River", "keywords": "flows"})
-    shutil.rmtree(folder / "collection" / "index")
+    shutil.rmtree(folder / "collection" / "index-1")
     answer = client.post("/lists", data={"title": "River", "keywords": "river"})
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "5"
@@ -314,6 +338,25 @@ def test_a_store_with_lists_of_another_collection_is_refused(
     open_state(state.collection.path, settings).close()
 
 
+def test_of_two_servers_with_two_collections_one_store_takes_lists_of_one(
+    growing: tuple[AppState, Path], hostile: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Both started on an empty store, and both stored lists in it."""
+    first, _ = growing
+    second = open_state(hostile.path, first.settings)
+    question = {"title": "River", "keywords": ["river"]}
+    refused, taken = client_of(first), client_of(second)
+    for area in ("lists", "searches"):
+        assert refused.post(f"/api/{area}", json=question).status_code == 503
+        assert taken.post(f"/api/{area}", json=question).status_code == 201
+    assert refused.post("/lists", data={"title": "River", "keywords": "river"}).status_code == 503
+    assert "a server of another collection" in caplog.text
+    assert (refused.get("/readyz").json()["store"], taken.get("/readyz").json()["store"]) == ("away", "ok")
+    second.close()
+    with pytest.raises(EvenrankError, match="its lists are of another collection"):
+        open_state(first.collection.path, first.settings)
+
+
 def test_a_collection_that_can_only_be_read_is_served_without_counts(
     growing: tuple[AppState, Path], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,7 +366,7 @@ def test_a_collection_that_can_only_be_read_is_served_without_counts(
     state, _ = growing
     for path in state.collection.path.glob("desk-facts*"):
         path.unlink()
-    monkeypatch.setattr(article, "atomic_file", refuse)
+    monkeypatch.setattr(atomic, "remove_stale", refuse)
     save_facts(state.collection, 1000, n_workers=1)
     assert "Read-only file system" in caplog.text
     assert open_facts(state.collection, None) is None
@@ -360,8 +403,7 @@ def test_workers_answer_together_and_one_that_dies_is_replaced(generated: Collec
     store = tmp_path / "desk.sqlite"
     with serving(generated.path, store, "--workers", "2", "--rate", "1000") as (connection, process):
         path = ask(connection, "POST", "/lists", QUESTION)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        workers = [int(pid) for pid in children if b"--workers" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        workers = workers_of(process.pid)
         assert len(workers) == 2
         os.kill(workers[0], signal.SIGKILL)
         for _ in range(10):
@@ -391,3 +433,53 @@ def test_workers_that_cannot_start_end_the_server(golden_collection: Collection,
     words = [str(golden_collection.path), "--port", "0", "--workers", "2", "--store", str(tmp_path / "desk.sqlite")]
     result = CliRunner().invoke(command, words)
     assert "could not start" in str(result.exception)
+
+
+def test_a_worker_that_cannot_start_again_leaves_the_others_at_work(generated: Collection, tmp_path: Path) -> None:
+    folder, log = tmp_path / "collection", tmp_path / "log"
+    shutil.copytree(generated.path, folder, ignore=shutil.ignore_patterns("desk*"))
+    with robust_serving(folder, "--workers", 3, "--store", tmp_path / "desk.sqlite", log=log) as (process, port):
+        wait_for(lambda: log.read_text().count("ready after") == 3)
+        [index] = (path for path in folder.glob("index*") if path.is_dir())
+        index.rename(folder / "away")
+        os.kill(workers_of(process)[0], signal.SIGKILL)
+        os.kill(workers_of(process)[1], signal.SIGKILL)
+        wait_for(lambda: log.read_text().count("no index") >= 5)  # tried again and again, later each time
+        assert [get(port, path)[0] for path in ("/about", "/healthz", "/") * 10] == [200] * 30
+        (folder / "away").rename(index)
+        wait_for(lambda: log.read_text().count("ready after") == 5)
+        assert len(workers_of(process)) == 3
+    assert "another takes its place in 2 s" in log.read_text()
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def workers_of(process: int) -> list[int]:
+    """Processes that answer, of a server with several."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [int(pid) for pid in children if b"--workers" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_workers_wait_for_a_store_that_is_away_when_the_server_starts() -> None:
+    attempts = mmap.mmap(-1, 1)
+
+    def work(tell_ready: Callable[[], None]) -> None:
+        attempts[0] += 1
+        if attempts[0] < 3:
+            raise StoreUnavailableError("postgresql://db", "no route")
+        tell_ready()
+        os.kill(os.getppid(), signal.SIGTERM)
+        time.sleep(30)
+
+    Supervisor(1, work).run()
+    assert attempts[0] == 3
+
+
+def test_waits_before_restarts_double_and_have_a_limit() -> None:
+    assert [restart_seconds(n) for n in range(5)] == [0.0, 0.0, 1.0, 2.0, 4.0]
+    assert restart_seconds(1000) == 30.0

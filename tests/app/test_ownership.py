@@ -6,6 +6,7 @@ import re
 
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp
 
 from evenrank.app.app import make_app
 from evenrank.app.lists.work_list import load_list
@@ -23,15 +24,20 @@ def other(state: AppState) -> TestClient:
     return client_of(state)
 
 
-def person_client(state: AppState, name: str) -> TestClient:
-    """A browser in which somebody signed in: what sign-in sets on a request is set by hand."""
+def person_app(state: AppState, name: str) -> ASGIApp:
+    """The app as somebody who signed in meets it: what sign-in sets on a request is set by hand."""
     app = make_app(state)
 
     async def signed_in(scope, receive, send):  # type: ignore[no-untyped-def]
         scope.setdefault("state", {})["person"] = Person(f"wiki:{name}", name)
         await app(scope, receive, send)
 
-    return TestClient(signed_in, base_url="http://localhost", follow_redirects=False)
+    return signed_in
+
+
+def person_client(state: AppState, name: str) -> TestClient:
+    """A browser in which somebody signed in."""
+    return TestClient(person_app(state, name), base_url="http://localhost", follow_redirects=False)
 
 
 def reader_of(client: TestClient, path: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.app.articles.article import ArticleFacts, article_links, enough_of, open_facts
+from evenrank.app.articles.article import KINDS, ArticleFacts, article_links, enough_of, open_facts
 from evenrank.app.articles.collection_view import data_age, date_in_words
 from evenrank.app.fairness.charts import around, plot, round_steps
 from evenrank.app.pages.i18n import percent, points
@@ -78,19 +78,26 @@ def test_shares_as_people_read_them() -> None:
 
 
 def test_what_is_missing_by_hand() -> None:
-    """Good articles have a median of 40 in each kind, so 10 are enough; a kind that half of them lack never misses."""
+    """Good articles have a median of 40 in each kind, so 10 are enough. A kind that no article has is never missing;
+    without good articles, having none of a kind is."""
     counts = np.array([[40, 40, 40, 0, 40], [40, 40, 40, 0, 40], [9, 10, 0, 0, 40], [-1] * 5], np.int32)
     enough = enough_of(counts, np.array([4, 5, 0, 0]))
     assert enough.tolist() == [10, 10, 10, 0, 10]
     facts = ArticleFacts(counts, enough)
     assert facts.missing(np.array([2, 0, 3, -1])) == [("text", "sources"), (), (), ()]
-    assert enough_of(counts, np.array([0, 0, 0, 0])).tolist() == [0] * 5
+    assert enough_of(counts, np.array([0, 0, 0, 0])).tolist() == [1, 1, 1, 0, 1]
 
 
-def test_plain_text_lacks_no_sources(hostile: Collection) -> None:
+def test_a_kind_that_no_article_has_is_not_missing(hostile: Collection) -> None:
     facts = open_facts(hostile)
     assert facts is not None
-    assert not facts.enough.any()
+    assert dict(zip(KINDS, facts.enough.tolist(), strict=True)) == {
+        "text": 1,
+        "sections": 0,
+        "sources": 0,
+        "images": 0,
+        "links": 1,
+    }
 
 
 def test_links_lead_to_the_title_whatever_it_holds() -> None:

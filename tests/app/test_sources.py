@@ -124,7 +124,7 @@ def test_a_category_is_matched_by_title_when_ids_differ(state: AppState) -> None
     assert user_articles.page_ids.tolist() == state.collection.page_ids[:2].tolist()
     assert user_articles.importance == {int(state.collection.page_ids[0]): "High"}
     assert ("A red link", "no article on the wiki") in user_articles.reports[0].unmatched
-    (stored,) = reports_from_json(user_articles.to_json())
+    (stored,) = reports_from_json(user_articles.to_json({}))
     assert [stored_message(text, values) for text, values in stored.notes] == ["level 0: 2"]
     with pytest.raises(SourceError):
         combine_sources(state.collection, state.title_index, [Source("category", "Category:Other")], wiki)

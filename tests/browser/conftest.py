@@ -21,8 +21,8 @@ import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from evenrank.app.app import create_app
-from evenrank.app.pages.admin import admin_key
 from evenrank.app.settings import WebSettings
+from evenrank.app.storage.administration import admin_key
 from tests.desk_collections import shared_generated
 
 CHROMIUM = os.environ.get("CHROMIUM", shutil.which("chromium") or "/usr/bin/chromium")
@@ -58,7 +58,8 @@ class Watched:
         context.on("requestfailed", self._on_failure)
 
     def _on_console(self, message: ConsoleMessage) -> None:
-        is_unsent = message.text.startswith(("htmx:afterRequest", "htmx:sendError"))  # `_on_failure` knows why
+        unsent = ("htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")  # `_on_failure` knows why
+        is_unsent = message.text.startswith(unsent)
         if message.type in ("error", "warning") and not is_unsent:
             self.faults.append(f"console: {message.text}")
 
@@ -95,7 +96,7 @@ def running(collection: Path, store: Path) -> Iterator[str]:
         while not server.started:
             time.sleep(0.02)
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        ADMIN_LINKS[address] = f"{address}/admin/{admin_key(app.state.current)}"
+        ADMIN_LINKS[address] = f"{address}/admin/{admin_key(app.state.current.store)}"
         yield address
         server.should_exit = True
         thread.join()

@@ -23,7 +23,16 @@ def addresses(browser, address: str, admin_link: str) -> dict[str, str]:
     page.goto(found["ask for a list"])
     page.get_by_role("button", name="Make the list").click()
     found.update({"list": page.url, "fairness": f"{page.url}/fairness", "nothing passes": f"{page.url}?q=zzzzz"})
-    found |= {part: f"{page.url}/{part}" for part in ("campaign", "manage", "refresh", "publish", "missing")}
+    found |= {
+        part: f"{page.url}/{part}" for part in ("campaign", "manage", "refresh", "publish", "missing", "trade-off")
+    }
+    found["corrections"] = f"{page.url}/corrections"
+    page.locator(".row-menu > summary").first.click()
+    page.get_by_role("link", name="Wrong region?").click()
+    found["correct a region"] = page.url
+    page.get_by_label("Note").fill("The data name the wrong country.")
+    page.get_by_role("button", name="Correct the region").click()
+    page.goto(found["list"])
     page.get_by_role("button", name="Claim").first.click()
     page.get_by_role("button", name="Start").first.wait_for()
     page.goto(found["refresh"])
@@ -32,7 +41,7 @@ def addresses(browser, address: str, admin_link: str) -> dict[str, str]:
     found["ask for a search"] = f"/searches/new?{QUESTION}"
     page.goto(found["ask for a search"])
     page.get_by_role("button", name="Save the search").click()
-    found["search"] = page.url
+    found |= {"search": page.url, "fairness of a search": f"{page.url}/fairness"}
     for _ in range(2):
         page.get_by_role("button", name="Give me").click()
     page.get_by_role("button", name="Done").first.click()
@@ -69,7 +78,8 @@ def test_axe_finds_nothing(
         assert page.locator("html").get_attribute("lang") == language
         if name == "fairness":
             page.locator(".plot").wait_for()
-            page.locator("details > summary").last.click()
+        for folded in page.locator("details.more > summary, details.more-about > summary").all():
+            folded.click()
         page.evaluate(axe)
         result = page.evaluate("axe.run({resultTypes: ['violations'], rules: {'target-size': {enabled: true}}})")
         found[name] = [(v["id"], [node["target"] for node in v["nodes"]][:3]) for v in result["violations"]]

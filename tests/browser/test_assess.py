@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from evenrank.app.app import create_app
 from evenrank.app.settings import WebSettings
-from evenrank.trec.assessment.queues import queue
-from evenrank.trec.assessment.votes import Vote, all_votes, current_votes, open_store, set_max_grade
+from evenrank.trec.assessment.queues import add_remark, queue
+from evenrank.trec.assessment.votes import Vote, all_votes, cast_vote, current_votes, open_store, set_max_grade
 from evenrank.trec.collection import Collection
 from tests.desk_collections import shared_generated
 from tests.judging_files import JudgingFiles, make_judging
@@ -278,6 +278,86 @@ def test_an_organiser_settles_with_keys(open_page: OpenPage, files: JudgingFiles
     assert (ruling.outcome, ruling.method) == ("unassessable", "adjudication")
 
 
+def disagree(files: JudgingFiles, n_pages: int) -> list[tuple[int, int]]:
+    """The first pages of the pool, on which Ada and Ben differ now."""
+    with open_store(files.judgments) as store:
+        pages = sorted((item.topic, item.page) for item in queue(store, "Ada"))[:n_pages]
+        for number, (topic, page) in enumerate(pages):
+            for name, grade in (("Ada", 1), ("Ben", 0)):
+                cast_vote(store, Vote(f"{name}-differs-{number}", topic, page, name, "graded", grade, seconds=9.0))
+    return pages
+
+
+def test_disagreements_are_discussed_and_settled_in_one_flow_with_keys(
+    open_page: OpenPage, files: JudgingFiles
+) -> None:
+    """From the first page to the last disagreement without a mouse: a remark leads on, arrows move, rulings end it."""
+    first, second, third = disagree(files, 3)
+    page = open_page()
+    page.goto(f"/organise/{files.secrets['Olga']}")
+    press(page, "Enter")
+    assert page.url.endswith("/{}/{}".format(*first))
+    page.keyboard.press("r")
+    page.keyboard.type("Why 1 and not 0?")
+    before = page.url
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != before)
+    assert "/{}/{}?".format(*second) in page.url  # the remark is saved, and the next one waits
+    expect(page.get_by_role("status").filter(has_text="The remark was saved")).to_be_visible()
+    expect(page.locator(".counts-line")).to_contain_text("3 to settle · 1 wait")
+    press(page, "1")
+    assert page.url.endswith("/{}/{}".format(*third))
+    press(page, "ArrowRight")
+    assert page.url.endswith("/{}/{}".format(*first))  # what waits for an answer comes last
+    press(page, "ArrowLeft")
+    press(page, "0")
+    assert page.url.endswith("/{}/{}".format(*first))
+    press(page, "x")
+    assert page.url.endswith("/agreement")
+    assert [(vote.topic, vote.page) for vote in votes_of(files, "Olga")] == [second, third, first]
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_discussion_grades_and_key_help_leave_the_article_in_view(
+    open_page: OpenPage, files: JudgingFiles, size: str
+) -> None:
+    with open_store(files.judgments) as store:
+        set_max_grade(store, 3)
+        item = next(queue(store, "Ada"))
+        topic, number = item.topic, item.page
+        cast_vote(store, Vote("ada-says-no", topic, number, "Ada", "graded", 0, seconds=9.0))
+        cast_vote(store, Vote("ben-says-yes", topic, number, "Ben", "graded", 3, seconds=9.0))
+        for count in range(8):
+            add_remark(store, f"remark-{count}", topic, number, "Olga", "A long remark about the scope. " * 12)
+    page = open_page(size)
+    for address in (f"/judge/{files.secrets['Ada']}", f"/organise/{files.secrets['Olga']}/settle"):
+        page.goto(f"{address}/{topic}/{number}")
+        text = page.locator("article .found").bounding_box()
+        assert text is not None
+        assert text["y"] < 420, f"the article starts at {text['y']}"
+        tops = {round(button.bounding_box()["y"]) for button in page.locator(".answer").all()[:4]}  # type: ignore[index]
+        assert len(tops) == 1, "the four grades are in one row"
+        page.locator(".help summary").click()
+        last = page.locator(".help-card dd").last
+        expect(last).to_be_in_viewport(ratio=1)
+
+
+def test_rows_on_a_phone_show_their_numbers_without_scrolling_sideways(
+    open_page: OpenPage, files: JudgingFiles
+) -> None:
+    disagree(files, 3)
+    page = open_page("phone")
+    page.goto(f"/organise/{files.secrets['Olga']}")
+    for number in page.locator(".coverage tbody tr:first-child td:not(.zero)").all():
+        box = number.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 320
+        assert box["x"] >= 0
+    page.locator(".coverage tbody").get_by_role("link", name="3", exact=True).first.click()
+    expect(page.locator(".stacked tbody tr")).to_have_count(3)
+    expect(page.locator(".stacked tbody tr").first).to_contain_text("Ada: Relevant")
+
+
 LONGER = pytest.param("desktop", "dark", marks=pytest.mark.long)
 
 
@@ -301,13 +381,14 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
 ) -> None:
     page = open_page(size, scheme)
     judge, organise = f"/judge/{files.secrets['Ada']}", f"/organise/{files.secrets['Olga']}"
-    (topic, page_id), *_ = pages_of(files)
-    for name, key in (("Ada", "1"), ("Ben", "0")):
-        page.goto(f"/judge/{files.secrets[name]}/{topic}/{page_id}")
-        page.keyboard.press(key)
-        expect(page.locator("#saved")).to_contain_text("Saved")
+    (topic, page_id), (_, skipped), *_ = pages_of(files)
     with open_store(files.judgments) as store:
         set_max_grade(store, 3)
+    for name, key in (("Ada", "1"), ("Ben", "0")):
+        for number, pressed in ((page_id, key), (skipped, "s")):
+            page.goto(f"/judge/{files.secrets[name]}/{topic}/{number}")
+            page.keyboard.press(pressed)
+            expect(page.locator("#saved")).to_contain_text("Saved")
     page.goto(f"{organise}/settle")
     page.get_by_label("Your remark").fill("Why do you think so?")
     page.get_by_role("button", name="Add the remark").click()
@@ -317,7 +398,8 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
     expect(page.get_by_role("button", name="Highly relevant")).to_be_visible()
     found = {}
     paths = [judge, f"{judge}/next", f"{judge}/{topic}", f"{judge}/{topic}/{page_id}", f"{judge}/{topic}/{GONE}"]
-    paths += [organise, f"{organise}/agreement", f"{organise}/settle", f"{organise}/scores", f"{organise}/people"]
+    paths += [f"{organise}{part}" for part in ("", "/agreement", "/settle", "/scores", "/people", "/pages", "/log")]
+    paths += [f"{organise}/pages?state=skipped", f"{organise}/settle/{topic}/{page_id}"]
     for path in paths:
         page.goto(path)
         if page.locator(".help summary").count():

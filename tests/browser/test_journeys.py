@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright")
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 VISITORS = [
     pytest.param("desktop", "light", True, id="desktop-light-script"),
@@ -26,6 +26,12 @@ def fits(page: Page) -> bool:
     return box["x"] + box["width"] <= page.viewport_size["width"]
 
 
+def choose(row: Locator, action: str) -> None:
+    """Chooses from the menu of a row."""
+    row.locator(".row-menu > summary").click()
+    row.locator(".row-menu").get_by_role("button", name=action).click()
+
+
 @pytest.mark.parametrize("size, scheme, has_script", VISITORS)
 def test_a_coordinator_makes_a_list(open_page: Callable[..., Page], size: str, scheme: str, has_script: bool) -> None:
     page = open_page(size, scheme, has_script)
@@ -36,6 +42,7 @@ def test_a_coordinator_makes_a_list(open_page: Callable[..., Page], size: str, s
     if not has_script:
         page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("region", name="Preview")).to_contain_text("some of these words")
+    page.locator("summary", has_text="Groups, strength and other ways").click()
     page.get_by_label("Strong –").check()
     page.get_by_role("button", name="Make the list").click()
 
@@ -43,9 +50,10 @@ def test_a_coordinator_makes_a_list(open_page: Callable[..., Page], size: str, s
     rows = page.get_by_role("table").get_by_role("row")
     expect(rows).to_have_count(101)
     assert fits(page)
+    page.locator("summary", has_text="Filter and sort").click()
     page.get_by_role("combobox", name="Class").select_option("Stub")
     page.get_by_role("combobox", name="Region").select_option("Europe")
-    page.get_by_role("button", name="Filter").click()
+    page.get_by_role("button", name="Filter", exact=True).click()
     assert "class=Stub" in page.url
     assert "region=Europe" in page.url
     for row in rows.all()[1:4]:
@@ -61,7 +69,7 @@ def test_a_coordinator_makes_a_list(open_page: Callable[..., Page], size: str, s
     assert '{| class="wikitable sortable"' in page.request.get(target).text()
     page.get_by_text("Download").click()
 
-    page.get_by_role("link", name="How fair is this list?").click()
+    page.get_by_role("link", name="Fairness", exact=True).click()
     expect(page.get_by_role("table", name="Share of the attention: Region")).to_contain_text("Africa")
     if not has_script:
         page.get_by_role("link", name="Show the trade-off").click()
@@ -89,13 +97,13 @@ def test_an_editor_draws_and_marks(open_page: Callable[..., Page], size: str, sc
     expect(rows.nth(1).get_by_role("button", name="Undo")).to_be_visible()
     if has_script:
         expect(rows.nth(1).get_by_role("button", name="Undo")).to_be_focused()
-    rows.nth(2).get_by_role("button", name="Not for me").click()
+    choose(rows.nth(2), "Not for me")
     expect(rows.nth(2).get_by_role("button", name="Undo")).to_be_visible()
     page.goto(f"{search}/draws/1")
     expect(rows.nth(1)).to_contain_text("Done")
     rows.nth(2).get_by_role("button", name="Undo").click()
-    expect(rows.nth(2).get_by_role("button", name="Not for me")).to_be_visible()
-    rows.nth(2).get_by_role("button", name="Not for me").click()
+    expect(rows.nth(2).locator(".mark").get_by_role("button", name="Done")).to_be_visible()
+    choose(rows.nth(2), "Not for me")
     expect(rows.nth(2).get_by_role("button", name="Undo")).to_be_visible()
 
     for number in (2, 3, 4):
@@ -110,7 +118,8 @@ def test_an_editor_draws_and_marks(open_page: Callable[..., Page], size: str, sc
     assert page.get_by_role("table").inner_text() == first
 
     page.goto(search)
-    expect(page.get_by_role("heading", name="All draws together")).to_be_visible()
+    expect(page.get_by_role("region", name="Fairness in short")).to_contain_text("of the attention")
+    page.get_by_role("link", name="Fairness", exact=True).click()
     expect(page.get_by_role("img", name="Distance from the goal after each draw")).to_be_visible()
     assert fits(page)
 
@@ -126,6 +135,7 @@ def test_the_goal_follows_the_words_and_the_choice(open_page: Callable[..., Page
     before = goal.inner_text()
     page.get_by_label("The same for every group").check()
     expect(goal).not_to_have_text(before, use_inner_text=True)
+    page.locator("summary", has_text="Length, size and other limits").click()
     page.get_by_label("Most articles").fill("7")
     page.get_by_label("Most articles").press("Tab")
     expect(goal).to_contain_text("The list would have 7 articles")
@@ -179,7 +189,7 @@ def test_a_coordinator_brings_articles_and_works_on_the_list(
     page.get_by_label("Titles or page ids, one per line").first.fill("\n".join([*titles, "No such article"]))
     page.get_by_role("button", name="Check the articles").click()
     expect(page.locator("main")).to_contain_text("40 of 41 found")
-    page.get_by_label("As your subject is").check()
+    page.get_by_role("radio", name="As your subject is Each").check()
     if has_script:
         page.wait_for_load_state("networkidle")
     page.get_by_role("button", name="Make the list").click()
@@ -190,14 +200,19 @@ def test_a_coordinator_brings_articles_and_works_on_the_list(
     address = page.url
 
     rows.nth(1).get_by_role("button", name="Claim").click()
-    rows.nth(1).get_by_role("button", name="Start").click()
-    rows.nth(1).get_by_role("button", name="Done").click()
+    state = rows.nth(1).locator(".marked")
+    expect(state).to_have_text("Claimed")
+    if size == "desktop":
+        rows.nth(1).get_by_role("button", name="Start").click()
+        expect(state).to_have_text("In work")
+    rows.nth(1).locator(".mark").get_by_role("button", name="Done").click()
+    expect(state).to_have_text("Done")
     rows.nth(1).get_by_role("button", name="Undo").click()
     expect(rows.nth(1).get_by_role("button", name="Claim")).to_be_visible()
-    rows.nth(2).get_by_role("button", name="Not our topic").click()
+    choose(rows.nth(2), "Not our topic")
     expect(rows.nth(2)).to_contain_text("Not our topic")
 
-    page.get_by_role("link", name="Manage").click()
+    page.get_by_role("link", name="Settings").click()
     page.get_by_label("Title", exact=True).fill("Our articles")
     page.get_by_role("button", name="Rename").click()
     page.get_by_role("button", name="Make it private").click()

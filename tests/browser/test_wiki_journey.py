@@ -194,3 +194,27 @@ def test_from_a_category_to_the_wiki_and_back(browser: Browser, place: Place) ->
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
     context.close()
+
+
+def test_what_articles_lack_is_counted_on_the_wiki(browser: Browser, place: Place) -> None:
+    """The dump is older than the article in which somebody has just asked for citations."""
+    title, text = real_articles(24)[1]
+    place.wiki.put(title, f"{text}\n{'New.{{Citation needed}} ' * 23}[[Category:Our project]]")
+    context = browser.new_context(base_url=place.address, viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    page.goto("/lists/new")
+    page.locator("#title").fill("Our project")
+    page.locator("#kind-1").evaluate("element => element.closest('details')?.setAttribute('open', '')")
+    page.locator("#text-1").fill(title)
+    page.locator("#best").evaluate("element => element.closest('details')?.setAttribute('open', '')")
+    page.locator("#best").select_option("FA")
+    page.get_by_role("button", name=re.compile("Make the list|Make")).first.click()
+    page.wait_for_url(re.compile(r"/lists/[\w-]{22}"))
+    expect(page.locator("table.articles")).not_to_contain_text(re.compile(r"2[3-9] citations needed"))
+    page.get_by_role("button", name="Count what these articles lack").click()
+    expect(page.locator("table.articles")).to_contain_text(re.compile(r"2[3-9] citations needed"))
+    page.screenshot(path=place.folder / "counted.png", full_page=True)
+    page.goto(f"{page.url}?needs=citations")
+    expect(page.locator("table.articles")).to_contain_text(title)
+    context.close()

@@ -48,7 +48,9 @@ def test_rank_reads_and_writes_pipes(golden_collection: Collection, run: Path) -
 
 def test_what_is_read_twice_may_come_from_a_pipe(golden_collection: Collection, run: Path, tmp_path: Path) -> None:
     """Standard input is kept until the command ends, packed or not; it can be named once."""
-    pool = evenrank("pool", "build", golden_collection.path, "-", "-o", "-", "--quiet", stdin=run.read_bytes()).stdout
+    pool = evenrank(
+        "pool", "build", golden_collection.path, "-", "-o", "-", "--quiet", "--despite", "short", stdin=run.read_bytes()
+    ).stdout
     stats = evenrank("pool", "stats", "-", stdin=pool)
     assert b"judged twice" in stats.stdout, stats.stderr
     judgments = tmp_path / "judgments.sqlite"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -10,15 +11,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evenrank.cli.pool import command
-from evenrank.errors import EvenrankError
-from evenrank.io.runs import read_run
+from evenrank.errors import EvenrankError, InputError
+from evenrank.io.runs import read_run, write_run
 from evenrank.scoring.evaluate import evaluate
+from evenrank.scoring.oracle import oracle_run
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.assessment.unjudged import judged_only, judged_pages
 from evenrank.trec.collection import Collection
 
 
-def run_pool(*words: object) -> Result:
+def run_pool(*words: object, despite: str = "runs of a test are short") -> Result:
+    words = (*words, "--despite", despite) if words[0] == "build" and despite else words
     result = CliRunner().invoke(command, [str(word) for word in words])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -86,8 +89,9 @@ def test_tiers_budget_and_topics_can_be_chosen(
     result = run_pool("build", golden_collection.path, *golden_runs, "-o", tmp_path / "pool", *words)
     pool = read_pool(tmp_path / "pool")
     assert {entry.topic for entry in pool.pages} == {topic}
-    assert len(pool.pages) <= 10
-    assert "the budget ended 1 topics early" in result.stderr
+    assert len(pool.pages) == 10
+    assert {entry.tier for entry in pool.pages} >= {1, 2}
+    assert "the budget makes the tiers of 1 topics smaller; in the smallest 1:3 is 1:" in result.stderr
 
 
 def test_the_table_names_runs_and_hours(pool: Path, golden_runs: list[Path]) -> None:
@@ -173,3 +177,34 @@ def test_a_pool_never_takes_the_place_of_a_run(
     with pytest.raises(EvenrankError, match="one of the files to read, which would be lost"):
         run_pool("build", golden_collection.path, run, "--new", "-o", run)
     assert run.read_bytes() == golden_runs[0].read_bytes()
+
+
+def test_a_pool_takes_no_run_that_fails_the_check(
+    golden_collection: Collection, golden_runs: list[Path], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r"T1syn00.gz: 19 faults.*--despite") as caught:
+        run_pool("build", golden_collection.path, golden_runs[0], "-o", tmp_path / "pool", despite="")
+    assert len(caught.value.faults) == 6
+    assert not (tmp_path / "pool").exists()
+    ran = run_pool("build", golden_collection.path, golden_runs[0], "-o", tmp_path / "pool", despite="agreed by mail")
+    assert "T1syn00 entered with 19 faults: agreed by mail" in ran.stderr
+    [row] = json.loads(run_pool("receipts", tmp_path / "pool", "--format", "json").stdout)
+    assert row["receipt"] == {
+        "file": "T1syn00.gz",
+        "sha256": hashlib.sha256(golden_runs[0].read_bytes()).hexdigest(),
+        "size_bytes": golden_runs[0].stat().st_size,
+        "protocol": "paper-2021",
+        "n_faults": 19,
+        "despite": "agreed by mail",
+    }
+    assert "agreed by mail" in run_pool("receipts", tmp_path / "pool").stdout
+    run_pool("build", golden_collection.path, golden_runs[3], "-o", tmp_path / "pool")
+    assert [run.receipt is not None for run in read_pool(tmp_path / "pool").runs] == [True, True]
+
+
+def test_a_valid_run_enters_without_a_reason(golden_collection: Collection, tmp_path: Path) -> None:
+    write_run(oracle_run(golden_collection, 1, 0.9).run, tmp_path / "oracle.gz")
+    run_pool("build", golden_collection.path, tmp_path / "oracle.gz", "-o", tmp_path / "pool", despite="")
+    [run] = read_pool(tmp_path / "pool").runs
+    assert run.receipt is not None
+    assert (run.receipt.n_faults, run.receipt.despite) == (0, "")

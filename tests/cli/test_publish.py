@@ -103,7 +103,7 @@ def test_publish_then_refresh_then_edit(
     assert "nothing to change" in done(invoke("publish", collection.path, run, *options))
     wiki.put(PAGE, f"Our project.\n{text}\nThanks!")
     done(invoke("publish", collection.path, run, *options, "--rows", "2"))
-    assert wiki.text(PAGE).startswith("Our project.\n<!-- Evenrank list list")
+    assert wiki.text(PAGE).startswith("Our project.\n<!-- Evenrank list ")
     assert wiki.text(PAGE).count("\n|-\n") == 2
     wiki.put(PAGE, wiki.text(PAGE).replace("|}", "|-\n| [[Go]] || added by a human\n|}"))
     refused = invoke("publish", collection.path, run, *options)

@@ -82,6 +82,20 @@ def test_the_page_has_every_number_and_command(report: Path, golden_collection, 
         assert f"evenrank evaluate {golden_collection.path} {path} --protocol paper-2021" in page
 
 
+def test_names_of_runs_are_text_on_the_page(golden_collection, golden_runs, tmp_path: Path) -> None:
+    """In the script's data a comment that opens a script would swallow the end of the element."""
+    names = ["<!--<script>alert(1)", "<img src=x onerror=alert(1)>", "'\"onload=alert(1) &lt;b&gt;"]
+    ending = golden_runs[0].name.partition(".")[2]
+    paths = [tmp_path / f"{name}.{ending}" for name in names]
+    for path in paths:
+        path.write_bytes(golden_runs[0].read_bytes())
+    assert call(golden_collection, paths, tmp_path / "out").exit_code == 0
+    page = (tmp_path / "out" / "index.html").read_text("utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+    assert {run["name"] for task in data["tasks"] for run in task["runs"]} == set(names)
+    assert not [text for text in ("<!--<script", "<img src=x", "'\"onload") if text in page]
+
+
 def test_the_page_says_when_data_are_synthetic(report: Path, golden_collection, golden_runs, tmp_path: Path) -> None:
     from dataclasses import replace
 
@@ -95,6 +109,13 @@ def test_the_page_says_when_data_are_synthetic(report: Path, golden_collection, 
     results = evaluate(golden_collection, golden_runs[:1])
     page = write_report(tmp_path / "out", made_up, [read_run(golden_runs[0])], results)
     assert "Synthetic data." in page.read_text("utf-8")
+
+
+def test_the_page_says_how_far_the_order_can_be_trusted(report: Path) -> None:
+    page = (report / "index.html").read_text("utf-8")
+    assert page.count("How far can this order be trusted?") == 2
+    assert "of resamples of the 5 topics" in page
+    assert "too few to tell small differences from chance" in page
 
 
 def test_both_tables_stand_apart_and_only_the_first_can_be_sorted(report: Path) -> None:

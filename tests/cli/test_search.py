@@ -87,9 +87,9 @@ def test_punctuation_is_no_query_language(folder: Path) -> None:
 
 
 def test_index_again_changes_nothing(folder: Path) -> None:
-    before = sorted(path.name for path in (folder / "index" / "pages").iterdir())
+    before = sorted(path.name for path in (folder / "index-1" / "pages").iterdir())
     assert run("index", str(folder)).exit_code == 0
-    assert sorted(path.name for path in (folder / "index" / "pages").iterdir()) == before
+    assert sorted(path.name for path in (folder / "index-1" / "pages").iterdir()) == before
 
 
 @pytest.mark.skipif(
@@ -100,12 +100,12 @@ def test_vectors_of_all_pages_are_made_once_and_resumed(tmp_path: Path) -> None:
     collection = generate_collection(tmp_path / "c", GenerateSettings(n_pages=100, n_train_topics=2, n_eval_topics=1))
     result = run("index", str(collection.path), "--dense")
     assert result.exit_code == 0, result.output
-    assert "100 vectors; 100 pages encoded" in result.output
-    (vectors,) = (collection.path / "index").glob("vectors-*.bin")
+    assert "100 vectors by bge-small-en; 100 pages encoded" in result.output
+    (vectors,) = (collection.path / "index-1").glob("vectors-*.bin")
     complete = vectors.read_bytes()
     size = len(complete) // 100
     vectors.write_bytes(complete[: 30 * size + 5])  # as a killed run leaves it
-    assert "100 vectors; 70 pages encoded" in run("index", str(collection.path), "--dense").output
+    assert "100 vectors by bge-small-en; 70 pages encoded" in run("index", str(collection.path), "--dense").output
     records = [{data[at : at + size] for at in range(0, len(data), size)} for data in (complete, vectors.read_bytes())]
     assert records[0] == records[1]
     found = run("search", str(collection.path), "river", "-k", "3", "--model", "hybrid", "--format", "json")

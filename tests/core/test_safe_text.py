@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
+import shutil
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+from evenrank import oracle_run, write_run
 from evenrank.cli.talk import say, warn
-from evenrank.core.safe_text import cell_text, figure_text, latex_text, terminal_text, visible_line
+from evenrank.core.safe_text import TerminalOutput, cell_text, figure_text, latex_text, terminal_text, visible_line
 from evenrank.scoring.tables.delimited import tsv_of
 from evenrank.scoring.tables.latex import latex_of
 from evenrank.scoring.tables.table import Column, Table, text_of
+from evenrank.trec.collection import Collection
 
 NAMES = ("$\\frac{1}{$", "\udcff", "two\nlines", "\x1b]0;title\x07", "\u202egnp", "a\tb", "=1+1")
 """A formula that is none, a byte that is no text, a line feed, a code for terminals, a turn of direction, a tab."""
@@ -61,21 +68,105 @@ def test_notes_and_warnings_have_no_codes_for_terminals(capsys: pytest.CaptureFi
     assert capsys.readouterr().err == "run \\x1b]0;title\\x07 is \\xff\nwarning: run \\x1b[2J\n"
 
 
+HOSTILE_FILES = (b"$\\frac{1}{$.tsv", b"\xff.tsv", b"\x1b]0;title\x07.tsv", b"\xe2\x80\xaegnp.tsv")
+
+
+@pytest.fixture
+def hostile_runs(golden_collection: Collection, tmp_path: Path) -> list[bytes]:
+    write_run(oracle_run(golden_collection, 1, 0.9).run, tmp_path / "run.tsv")
+    paths = [os.fsencode(tmp_path / "runs") + b"/" + name for name in HOSTILE_FILES]
+    (tmp_path / "runs").mkdir()
+    for path in paths:
+        shutil.copy(os.fsencode(tmp_path / "run.tsv"), path)
+    return paths
+
+
+COMMANDS = (
+    ("evaluate", "--format", "json"),
+    ("evaluate",),
+    ("trust", "--topics-only"),
+    ("trust", "--topics-only", "--format", "json"),
+    ("run check",),
+    ("run check", "--format", "json"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_commands_take_files_of_any_name(
+    command: tuple[str, ...], golden_collection: Collection, hostile_runs: list[bytes]
+) -> None:
+    """JSON of a name that is no text was a traceback; `trust` printed names as they are."""
+    words = [*command[0].split(), str(golden_collection.path), *command[1:], "--", *hostile_runs]
+    done = subprocess.run([sys.executable, "-m", "evenrank", *words], capture_output=True)
+    assert done.returncode in (0, 1)
+    assert b"Traceback" not in done.stderr
+    text = done.stdout.decode()
+    assert "\\xff" in text
+    assert not set(text) & set("\x1b\x07" if "json" in command else "\x1b\x07\u202e")
+
+
+def test_a_report_takes_files_of_any_name(
+    golden_collection: Collection, hostile_runs: list[bytes], tmp_path: Path
+) -> None:
+    """The figure of scores by depth took `$\\frac{1}{$` for a formula."""
+    pytest.importorskip("matplotlib")
+    words = ["report", str(golden_collection.path), "-o", str(tmp_path / "report"), "--", *hostile_runs]
+    done = subprocess.run([sys.executable, "-m", "evenrank", *words], capture_output=True, text=True)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    page = (tmp_path / "report" / "index.html").read_text("utf-8")
+    assert "\\xff" in page
+    assert not set(page) & set("\x1b\x07")
+
+
+def test_nothing_that_a_command_prints_is_obeyed_by_a_terminal(
+    golden_collection: Collection, hostile_runs: list[bytes]
+) -> None:
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    words = ["run", "check", str(golden_collection.path), *hostile_runs]
+    done = subprocess.Popen([sys.executable, "-m", "evenrank", *words], stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # how a terminal ends
+        while piece := os.read(ours, 65536):
+            shown += piece
+    os.close(ours)
+    done.wait()
+    assert b"title" in shown
+    assert b"Traceback" not in shown
+    assert not set(shown.decode()) & set("\x1b\x07\u202e")
+
+
+def test_bold_is_the_only_code_that_reaches_a_terminal() -> None:
+    written = io.BytesIO()
+    output = TerminalOutput(written, "utf-8", write_through=True)
+    output.write("\x1b[1mbest\x1b[0m \x1b[2J\x1b[31m\n")
+    assert written.getvalue() == b"\x1b[1mbest\x1b[0m \\x1b[2J\\x1b[31m\n"
+
+
 def test_the_log_has_no_codes_for_terminals() -> None:
     formatter = pytest.importorskip("evenrank.app.server").SafeFormatter("%(message)s")
     record = logging.LogRecord("evenrank", logging.INFO, "", 0, "%s", ("\x1b[2J postgresql://me:hidden@host/x",), None)
     assert formatter.format(record) == "\\x1b[2J postgresql://me@host/x"
 
 
-def test_ctrl_c_while_the_command_line_is_loaded_shows_no_traceback() -> None:
-    code = """
-import sys
+@pytest.mark.parametrize("module", ["click", "evenrank.cli.evaluate"])
+def test_ctrl_c_while_the_command_line_is_loaded_shows_no_traceback(module: str) -> None:
+    """Ctrl-C in the middle of a class statement is a RuntimeError before Python 3.12."""
+    code = f"""
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may start the tests with the signal ignored
+class Named:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), signal.SIGINT)
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
-        if name == "click":
-            raise KeyboardInterrupt
+        if name == "{module}":
+            class Owner:
+                named = Named()
 sys.meta_path.insert(0, Interrupt())
 from evenrank.__main__ import start
+sys.argv = ["evenrank", "evaluate", "--help"]
 start()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

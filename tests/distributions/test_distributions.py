@@ -94,6 +94,14 @@ def test_wheel_holds_every_file_of_the_package(built: Path) -> None:
     assert not [name for name in inside if name.endswith((".pyc", "~"))]
 
 
+def test_an_index_of_packages_would_accept_both_archives(built: Path) -> None:
+    pytest.importorskip("twine")
+    archives = [str(path) for path in built.iterdir()]
+    check = [sys.executable, "-m", "twine", "check", "--strict", *archives]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_source_archive_can_be_built_from(built: Path, tmp_path: Path) -> None:
     (archive,) = built.glob("*.tar.gz")
     with tarfile.open(archive) as packed:

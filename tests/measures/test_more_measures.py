@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from evenrank.core.protocol import PAPER_2021
 from evenrank.measures.awrf import AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL, L2_UNFAIRNESS
 from evenrank.measures.expected_exposure import (
     EXPOSURE_RATIO,
@@ -16,10 +18,22 @@ from evenrank.measures.expected_exposure import (
     ITEM_LOSS,
     ITEM_RELEVANCE,
     L2_UNDEREXPOSURE,
+    NORMALISED_DISPARITY,
+    NORMALISED_LOSS,
+    NORMALISED_RELEVANCE,
     TOTAL_UNDEREXPOSURE,
     gini,
 )
-from evenrank.measures.prefix import GROUP_FAIRNESS, MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
+from evenrank.measures.prefix import (
+    GROUP_FAIRNESS,
+    GROUP_FAIRNESS_NMD,
+    GROUP_FAIRNESS_RNOD,
+    MAX_SKEW,
+    MIN_SKEW,
+    NDKL,
+    RKL,
+    RND,
+)
 from evenrank.measures.relevance import (
     AVERAGE_PRECISION,
     DISTINCT,
@@ -44,6 +58,18 @@ def test_expected_exposure_of_pages(make_view: ViewMaker) -> None:
     assert ITEM_LOSS(view) == pytest.approx(0.0 + 0.25 + 0.25 + 0.25)
     assert SHOWN(make_view([1], [1], pages=[7, 7], target=[0, 1], task=2, n_relevant=4)) == 0.25
     assert DISTINCT(view) == 3.0
+
+
+def test_expected_exposure_in_relation_to_bounds(make_view: ViewMaker) -> None:
+    """Attention is 1 and ½, so the pages get 1, ¼ and ¼; bounds of the evaluator of 2020 are 4/3, 5/4 and 5/4 + 2."""
+    protocol = replace(PAPER_2021, attention="rbp:0.5")
+    pages, ideal = [7, 8, 7, 9], {7: 1.0, 5: 0.5}
+    view = make_view([1, 1], [1, 1], pages=pages, ideal=ideal, target=[0, 1], task=2, protocol=protocol)
+    assert NORMALISED_DISPARITY(view) == pytest.approx(1.125 / (4 / 3))
+    assert NORMALISED_RELEVANCE(view) == pytest.approx(1.0 / 1.25)
+    assert NORMALISED_LOSS(view) == pytest.approx(0.375 / 3.25)
+    unbounded = make_view([1, 1], [1, 1], pages=pages, ideal=ideal, target=[0, 1], task=2)
+    assert math.isnan(NORMALISED_LOSS(unbounded))
 
 
 def test_underexposure(make_view: ViewMaker) -> None:
@@ -84,6 +110,10 @@ def test_measures_of_campaigns(make_view: ViewMaker) -> None:
     view = make_view([1, 2], target=[0, 0.5, 0.5])
     alone = 1.0 - ((1.0 * math.log2(1 / 0.75) + 0.5 * math.log2(0.5 / 0.75) + 0.5) / 2)
     assert GROUP_FAIRNESS(view) == pytest.approx(0.5 * alone + 0.25 * 1.0)
+    bands = make_view([1, 2], target=[0, 0.5, 0.5], is_ordered=True)  # the first is half a step off, both together none
+    assert GROUP_FAIRNESS_NMD(bands) == pytest.approx(0.5 * 0.5 + 0.25 * 1.0)
+    assert GROUP_FAIRNESS_RNOD(bands) == pytest.approx(0.5 * (1.0 - math.sqrt(0.25)) + 0.25 * 1.0)
+    assert math.isnan(GROUP_FAIRNESS_NMD(view))
     assert L2_UNFAIRNESS(view) == pytest.approx(0.0)
     assert L2_UNFAIRNESS(make_view([1, 1], target=[0, 0.5, 0.5])) == pytest.approx(math.sqrt(0.5))
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from evenrank.core.exposure import discounts
 from evenrank.core.rng import derive
 from evenrank.policies.deficit import Deficit
-from evenrank.policies.diversification import ExposureDisparity, mixed_share, relevance_share
+from evenrank.policies.diversification import mixed_share, relevance_share
+from evenrank.policies.exposure_disparity import ExposureDisparity
 from evenrank.policies.greedy import TypeQueues, fill_columns, fill_row
 from evenrank.policies.policy import Request
 from evenrank.policies.registry import make_policy

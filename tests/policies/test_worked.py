@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
 from evenrank.policies.deficit import Deficit
-from evenrank.policies.diversification import (
-    ExposureDisparity,
-    Proportional,
-    RelevanceShare,
-    best_background,
-    still_due,
-)
+from evenrank.policies.diversification import Proportional, RelevanceShare, still_due
+from evenrank.policies.exposure_disparity import ExposureDisparity, best_background
 from evenrank.policies.mixtures import Filter, Union
 from evenrank.policies.policy import Candidates, Policy, Request, TrainingTopic
 from evenrank.policies.relevance import MMR, Relevance, marginal_relevance_order
@@ -103,7 +101,12 @@ def test_background_weight_is_learned_by_least_squares() -> None:
 def test_exposure_disparity_learns_from_training_topics() -> None:
     candidates = pages([LEFT, LEFT, LEFT, LEFT, RIGHT], [1.0] * 5)  # share 0.8, 0.2; world 0.25, 0.75
     training = [
-        TrainingTopic(candidates, wanting(0.8 - 0.55 * 0.2, 0.2 + 0.55 * 0.2), np.ones(candidates.alignment.n_groups))
+        TrainingTopic(
+            candidates,
+            wanting(0.8 - 0.55 * 0.2, 0.2 + 0.55 * 0.2),
+            np.ones(candidates.alignment.n_groups),
+            np.ones(5, np.bool_),
+        )
     ]
     learned = ExposureDisparity(learned=True).fit(training, Request(1, 1, 5))
     assert learned.background == pytest.approx(0.2)
@@ -170,3 +173,42 @@ def test_union_ranks_the_pages_of_all_lists() -> None:
     # deficit: left 1 + 1.6, right 0.33 + 2.4, so the right page is first, then left is owed more
     assert first(Union(rankers=(fair,), then="relevance"), candidates, target, 2) == [0, 3]
     assert first(Union(rankers=(fair, "relevance"), then="relevance"), candidates, target, 2) == [0, 1]
+
+
+@pytest.mark.parametrize("task", [1, 2])
+def test_lambdamart_learns_which_pages_are_worth_showing(task: Task) -> None:
+    """Relevant pages are those of high relevance; the trees find that, and the same trees come out again."""
+    pytest.importorskip("lightgbm")
+    request = Request(task, 1 if task == 1 else 3, 10)
+    relevance = [0.9 - 0.01 * n for n in range(60)]
+    topics = []
+    for topic in range(4):
+        candidates = pages([LEFT, RIGHT] * 30, relevance)
+        is_relevant = np.arange(60) < 20 + topic
+        topics.append(TrainingTopic(candidates, wanting(0.5, 0.5), np.ones(candidates.alignment.n_groups), is_relevant))
+    policy = ExposureDisparity(learned=True, learner="lambdamart")
+    learned = policy.fit(topics, request)
+    assert learned == policy.fit(topics, request)
+    candidates = pages([LEFT, RIGHT] * 30, relevance)
+    worth = learned.worth(candidates, wanting(0.5, 0.5), request)
+    assert (worth.min(), worth.max()) == (0.0, 1.0)
+    assert worth[:20].mean() > worth[20:].mean() + 0.3
+    ranked = learned.rank(candidates, wanting(0.5, 0.5), request, np.random.default_rng(0))
+    assert ranked.positions.shape == (request.n_rankings, 10)
+    assert (ranked.positions < 25).all()
+
+
+def test_lambdamart_needs_relevant_pages() -> None:
+    with pytest.raises(EvenrankError, match="training topics with relevant pages"):
+        ExposureDisparity(learned=True, learner="lambdamart").fit([], Request(1, 1, 5))
+
+
+def test_mmr_without_scaling_follows_similarity() -> None:
+    """The share of one page in all relevance is small beside a cosine: a page unlike the others comes second."""
+    vectors = np.eye(2, dtype=np.float32)[[0] * 20 + [1]]
+    candidates = replace(pages([LEFT] * 21, [0.9] * 20 + [0.01]), vectors=vectors)
+    request, rng = Request(1, 1, 3), derive(0, "mmr")
+    scaled = MMR(balance=0.6).rank(candidates, wanting(0.5, 0.5), request, rng).positions[0].tolist()
+    unscaled = MMR(balance=0.6, scaling="none").rank(candidates, wanting(0.5, 0.5), request, rng).positions[0].tolist()
+    assert 20 not in scaled
+    assert unscaled[1] == 20

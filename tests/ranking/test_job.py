@@ -12,7 +12,7 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.records import NO_CLASS, Topic
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_run
-from evenrank.policies.diversification import ExposureDisparity
+from evenrank.policies.exposure_disparity import ExposureDisparity
 from evenrank.policies.policy import Request
 from evenrank.policies.sequences import PlackettLuce
 from evenrank.ranking.build import BuildSettings, build_candidates

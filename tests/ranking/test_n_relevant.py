@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import evenrank
 from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError
-from evenrank.ranking.build import shift_to_sum
 from evenrank.ranking.make_job import RankOptions, make_job
 from evenrank.ranking.sources import Session
+from evenrank.retrieval.learn.calibration import shift_to_sum
 from evenrank.trec.collection import Collection
 
 
@@ -71,4 +71,7 @@ def test_a_session_is_opened_in_every_process(golden_collection: Collection) -> 
     session = Session(golden_collection.path)
     assert session.collection is session.collection
     sent = pickle.loads(pickle.dumps(session))
-    assert (sent, vars(sent)) == (session, {"path": golden_collection.path})
+    assert (sent, vars(sent)) == (session, {"path": golden_collection.path, "version": None})
+    opened = Session.of(golden_collection)
+    assert opened.collection is golden_collection
+    assert pickle.loads(pickle.dumps(opened)).version == golden_collection.manifest

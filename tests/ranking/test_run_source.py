@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,29 @@ def test_training_topics_calibrate_and_evaluation_topics_do_not() -> None:
     as_eval = [Topic(t.id, t.title, split="eval", rel_docs=t.rel_docs) for t in topics]
     assert calibrate_run(run, as_eval).calibration is None
     assert calibrate_run(run, as_eval).describe()["relevance"] == "by rank"
+
+
+def test_a_topic_has_as_many_relevant_pages_as_match_strongly() -> None:
+    """Training topics have about 60 relevant pages each; one with 6 strong matches is not given 60, whatever its
+    ranks."""
+    rng = np.random.default_rng(7)
+    rankings, scores, topics = [], [], []
+    for topic, n_relevant in enumerate([*rng.integers(50, 70, 12).tolist(), 6], 1):
+        levels = np.where(np.arange(300) < n_relevant, 5.0, 0.5)
+        values = np.sort(np.append(10.0, np.abs(levels[1:] + rng.normal(0.0, 0.3, 299))))[::-1]
+        pages = np.arange(300) + 1000 * topic
+        rankings.append((topic, 1, pages.tolist()))
+        scores.extend(values.tolist())
+        topics.append(Topic(topic, "made up", split="train", rel_docs=pages[:n_relevant].astype(np.int32)))
+    source = calibrate_run(run_of(rankings, scores), topics[:12])
+    usual, small = source.find(Topic(1, "made up")), source.find(Topic(13, "made up"))
+    assert usual.relevance.sum() == pytest.approx(len(topics[0].rel_docs), rel=0.25)
+    assert small.relevance.sum() == pytest.approx(6.0, rel=0.6)
+    assert small.n_relevant is not None
+    assert small.relevance.sum() == pytest.approx(small.n_relevant.median, rel=1e-6)
+    assert source.describe()["n_relevant"]["from"] == "strong matches"
+    incomplete = [replace(topic, assessed_docs=topic.rel_docs) for topic in topics[:12]]
+    assert calibrate_run(run_of(rankings, scores), incomplete).count is None
 
 
 class Fixed:

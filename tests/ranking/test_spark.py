@@ -66,7 +66,8 @@ def test_executors_find_a_collection_with_a_relative_path(
 @pytest.mark.slow
 def test_pages_are_prepared_the_same_by_executors(generated: Collection, spark_session: Any) -> None:
     assert generated.corpus is not None
-    prepare = partial(prepare_pages, fields=page_fields, layout=IndexLayout(), path=generated.path)
+    version = (generated.path, generated.manifest)
+    prepare = partial(prepare_pages, fields=page_fields, layout=IndexLayout(), version=version)
     source = open_articles(generated.corpus)
     found = [
         list(map_articles(prepare, source, FaultLog(), n_workers=1, size=1 << 18, spark=session))

@@ -23,7 +23,7 @@ def biased_topic(seed: int, task: Task = 2) -> TrainingTopic:
     weights = np.where(candidates.alignment.page_type % 2, 1.0, 0.5)
     true = replace(candidates, relevance=candidates.relevance * weights)
     wanted = target_of(true, task, GEOGRAPHY_AND_GENDER, SETTINGS)
-    return TrainingTopic(candidates, wanted, mass_of(true, task))
+    return TrainingTopic(candidates, wanted, mass_of(true, task), true.relevance > 0.5)
 
 
 def mass_of(candidates: Candidates, task: Task = 2) -> NDArray[np.float64]:

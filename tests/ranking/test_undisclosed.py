@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +11,19 @@ import pytest
 import evenrank
 from evenrank.core.alignment import align
 from evenrank.core.groups import UNKNOWN_MASK, GroupSpace
+from evenrank.core.records import Task
+from evenrank.core.uncertainty import MissingGroups
 from evenrank.errors import EvenrankError
+from evenrank.io.assumptions import read_assumptions
 from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.sources import Found
-from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed, unknown_shares
+from evenrank.ranking.undisclosed import (
+    assumed_texts,
+    expected_groups,
+    parse_assumed,
+    parse_undisclosed,
+    unknown_shares,
+)
 from evenrank.trec.collection import Collection
 from evenrank.trec.dimensions import DIMENSIONS
 from evenrank.trec.generate.generate import generate_collection
@@ -105,3 +115,36 @@ def test_faults_are_reported_together(collection: Collection) -> None:
     settings = {"undisclosed": "gender:1.5"}
     with pytest.raises(EvenrankError, match="undisclosed 'gender:1"):
         evenrank.rank(collection, 2, settings=settings)
+
+
+def test_odds_and_rates_of_groups_say_what_unknown_pages_are() -> None:
+    first, second = 0b10, 0b100
+    seen = {UNKNOWN_MASK: 100.0, first: 30.0, second: 30.0}
+    by_odds = MissingGroups(share=(0.5, 0.5), odds={"second": (3.0, 3.0)})
+    expected = {UNKNOWN_MASK: 0.5, first: 0.125, second: 0.375}
+    assert unknown_shares(seen, by_odds, ("first", "second")) == pytest.approx(expected)
+    by_rate = MissingGroups(rate={"first": 0.25, "second": 0.5})
+    expected = {UNKNOWN_MASK: 0.6, first: 0.1, second: 0.3}
+    assert unknown_shares(seen, by_rate, ("first", "second")) == pytest.approx(expected)
+    assert unknown_shares(seen, MissingGroups(share=(0.0, 0.0)), ("first", "second")) == {UNKNOWN_MASK: 1.0}
+
+
+def test_a_model_survives_as_settings() -> None:
+    model = read_assumptions(["geography.odds.Africa=2..4", "geography.share=0.5", "gender.rate=0.25"])
+    texts = assumed_texts(model, SPACE.dimensions)
+    assert parse_assumed(texts, SPACE) == {name: found.missing for name, found in model.dimensions.items()}
+    assert assumed_texts(read_assumptions(["missing=random"]), SPACE.dimensions) == ("geography.share=1.0..1.0",)
+
+
+@pytest.mark.parametrize("task", [1, 2])
+def test_rank_mixes_unknown_pages_into_groups(task: Task, tmp_path: Path) -> None:
+    collection = evenrank.generate_collection(tmp_path / "c", n_pages=600, n_topics=4, seed=1)
+    evenrank.build_index(collection)
+    plain = evenrank.rank(collection, task, "optimal")
+    mixed = evenrank.rank(collection, task, "optimal", assume=["missing=random"])
+    assert list(mixed.record["candidates"]["assume"]) == ["geography.share=1.0..1.0"]
+    assert not np.array_equal(plain.run.pages, mixed.run.pages)
+    again = evenrank.rank(collection, task, "optimal", settings={"assume": "geography.share=1"})
+    assert np.array_equal(again.run.pages, mixed.run.pages)
+    with pytest.raises(EvenrankError, match="Atlantis"):
+        evenrank.rank(collection, task, assume=["geography.odds.Atlantis=2"])

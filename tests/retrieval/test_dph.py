@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ import pytest
 from evenrank.core.records import Topic, no_pages
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.engine import tantivy_engine
-from evenrank.retrieval.engine.protocol import IndexPage, WordCounts
+from evenrank.retrieval.engine.protocol import IndexPage, WeightedTerm, WordCounts
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
-from evenrank.retrieval.model_choice import DphModel, dph
+from evenrank.retrieval.model_choice import BagOfWords, dph
+from evenrank.retrieval.relevance import LexicalModel
 
 TEXTS = {
     1: "chess chess board game for people with pieces",
@@ -59,14 +61,31 @@ def test_occurrences_of_frequent_words_are_projected(engine: TantivyEngine, monk
 
 
 def test_pages_come_in_the_order_of_dph(engine: TantivyEngine) -> None:
-    model = DphModel(engine)
+    model = BagOfWords(LexicalModel(engine))
     topic = Topic(1, "Chess", ("chess", "board"), "", rel_docs=no_pages())
     found = model.score(topic, 10)
     assert model.words(topic) == {"chess": 2, "board": 1}
-    assert sorted(found.page_ids.tolist()) == [1, 2, 4]
+    assert sorted(found.page_ids[:3].tolist()) == [1, 2, 4]
     assert (np.diff(found.scores) <= 0).all()
-    counts = engine.count_words("text", ["chess", "board"], found.page_ids.tolist())
-    assert found.scores == pytest.approx(dph(counts, np.array([2.0, 1.0])))
+    counts = engine.count_words("text", ["chess", "board"], found.page_ids[:3].tolist())
+    assert found.scores[:3] == pytest.approx(dph(counts, np.array([2.0, 1.0])))
+
+
+@pytest.mark.parametrize("weighting", ["dph", "bm25"])
+def test_pages_without_the_words_follow_below(engine: TantivyEngine, weighting: Literal["dph", "bm25"]) -> None:
+    model = BagOfWords(LexicalModel(engine), weighting)
+    topic = Topic(1, "Chess", (), "", rel_docs=no_pages())
+    assert sorted(model.score(topic, 10).page_ids.tolist()) == [1, 2, 3, 4]
+    assert set(model.score(topic, 10).page_ids[:2].tolist()) == {1, 2}
+    assert sorted(model.score(topic, 10, up_to_page_id=2).page_ids.tolist()) == [1, 2]
+    assert len(model.score(topic, 2)) == 2
+
+
+def test_bm25_is_the_order_of_the_index(engine: TantivyEngine) -> None:
+    topic = Topic(1, "Chess", ("board",), "", rel_docs=no_pages())
+    found = BagOfWords(LexicalModel(engine), "bm25").score(topic, 3)
+    terms = [WeightedTerm("text", (word,), 1.0) for word in ("chess", "board")]
+    assert found.page_ids.tolist() == engine.search(terms, 3).page_ids.tolist()
 
 
 def test_other_engines_are_refused() -> None:
@@ -74,4 +93,4 @@ def test_other_engines_are_refused() -> None:
         pass
 
     with pytest.raises(EvenrankError, match="needs an index on this machine"):
-        DphModel(Elsewhere()).score(Topic(1, "Chess", (), "", rel_docs=no_pages()), 10)  # type: ignore[arg-type]
+        BagOfWords(LexicalModel(Elsewhere())).score(Topic(1, "Chess", (), "", rel_docs=no_pages()), 10)  # type: ignore[arg-type]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
 from evenrank.retrieval.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.retrieval.encode.dense import DenseScorer
-from evenrank.retrieval.encode.encoder import Encoder
+from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings
 from evenrank.retrieval.engine.analysis import is_biography
 from evenrank.retrieval.engine.protocol import Hits
 from evenrank.retrieval.features import FeatureExtractor, HybridModel, below, standardise, weighted_sum
 from evenrank.retrieval.find import explain
-from evenrank.retrieval.query.people import names_people
+from evenrank.retrieval.query.people import are_biographies, names_people
 from evenrank.retrieval.relevance import LexicalModel
 from tests.retrieval.conftest import MakeEngine, page
 
@@ -97,14 +99,12 @@ def test_features_of_vectors_and_pairs(extractor: FeatureExtractor) -> None:
 
 @needs_model
 def test_pairs_are_read_once(extractor: FeatureExtractor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenrank.retrieval.features.N_READ", 2)
+    extractor = replace(extractor, n_read=2)
     first = extractor.features(TOPIC, FOUND)["cross_encoder"]
     assert first[2] == first[3] == first.min()  # those that were not read count as the worst
     assert extractor.reader is not None
     again = PageReader.open(extractor.engine, extractor.reader.encoder, tmp_path)
     monkeypatch.setattr(again.encoder, "scores", None)  # nothing is left to read
-    from dataclasses import replace
-
     np.testing.assert_array_equal(replace(extractor, reader=again).features(TOPIC, FOUND)["cross_encoder"], first)
 
 
@@ -134,3 +134,48 @@ def test_the_untrained_model_says_why(extractor: FeatureExtractor, monkeypatch: 
     head = model.score(TOPIC, 10)
     assert np.isnan(head.features["topic_vector"][1:]).all()
     assert len(model.score(Topic(1, " ... "), 10)) == 0
+
+
+@needs_model
+def test_two_encoders_and_the_first_pages_read(make_engine: MakeEngine, tmp_path: Path) -> None:
+    """Scores are those of a few lines written from the definition: words, half of each encoder, people, pairs read."""
+    engine = make_engine(page(number, f"P{number}", text) for number, text in TEXTS.items())
+    settings = EncoderSettings(pooling="mean", query_prefix="query: ", page_prefix="passage: ")
+    first, second = (DenseScorer.open(engine, Encoder(each), tmp_path) for each in (None, settings))
+    assert first.cache.path != second.cache.path
+    for scorer in (first, second):
+        scorer.encode(np.array(list(TEXTS)))
+    reader = PageReader.open(engine, CrossEncoder(), tmp_path)
+    extractor = FeatureExtractor(LexicalModel(engine), first, reader, second, n_read=2)
+    topic = Topic(7, "Horse people", ("horse", "rider"))
+    found = HybridModel(extractor).score(topic, 10)
+
+    def z(values: object) -> NDArray[np.float64]:
+        array = np.asarray(values, np.float64)
+        return (array - array.mean()) / array.std()
+
+    pages = extractor.candidates(topic, 10)
+    assert set(pages.page_ids.tolist()) == set(TEXTS)  # by meaning, where no word is shared
+    expected = z(pages.scores)
+    for scorer in (first, second):
+        near, of_title = scorer.similarity(topic, pages.page_ids)
+        expected += 0.5 * (z(near) + 0.5 * z(of_title))
+    expected += 2.5 * are_biographies(engine, pages.page_ids)
+    best = np.argsort(-expected)[:2]
+    pairs = z(reader.scores(topic, pages.page_ids[best]))
+    bonus = np.full(len(expected), pairs.min())
+    bonus[best] = pairs
+    expected += 0.5 * bonus
+    by_page = dict(zip(found.page_ids.tolist(), found.scores.tolist(), strict=True))
+    assert by_page == pytest.approx(dict(zip(pages.page_ids.tolist(), expected.tolist(), strict=True)))
+
+
+@needs_model
+def test_texts_are_encoded_with_their_prefix() -> None:
+    encoder = Encoder(EncoderSettings(pooling="mean", query_prefix="query: ", page_prefix="passage: "))
+    plain = Encoder(EncoderSettings(pooling="mean", query_prefix="", page_prefix=""))
+    ((of_page,), (prefixed,)) = (
+        each.encode_pages([(text,)]) for each, text in ((encoder, "A horse."), (plain, "passage: A horse."))
+    )
+    np.testing.assert_array_equal(of_page, prefixed)
+    np.testing.assert_array_equal(encoder.encode_query("horse"), plain.encode_query("query: horse"))

@@ -12,8 +12,8 @@ import pytest
 
 from evenrank.core.records import Topic
 from evenrank.errors import EvenrankError
-from evenrank.retrieval.encode.dense import DenseScorer, encode_index, recorded_encoder
-from evenrank.retrieval.encode.encoder import EncoderSettings
+from evenrank.retrieval.encode.dense import DenseScorer, encode_index, record_encoders, recorded_encoders
+from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings
 from evenrank.retrieval.engine.engines import index_folder, open_index
 from evenrank.retrieval.engine.protocol import Restriction
 from evenrank.retrieval.features import FeatureExtractor, HybridModel
@@ -23,6 +23,7 @@ from evenrank.retrieval.learn.learned_model import LearnedModel, UsedEncoder, mo
 from evenrank.retrieval.learn.training import train_on_topics
 from evenrank.retrieval.model_choice import (
     UNTRAINED,
+    choose_hybrid,
     choose_model,
     index_encoder,
     open_dense,
@@ -115,8 +116,10 @@ def test_text_vectors_without_learning(
     small: Collection, lexical: LexicalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Thirty pages are encoded; their vectors stay in the folder that is named."""
-    hybrid = choose_model(small, "hybrid")
+    assert choose_model(small, "hybrid").n_read == choose_model(small, "hybrid").describe()["n_read"] == 30
+    hybrid = choose_model(small, "hybrid", n_read=0)
     assert hybrid.encoder is not None
+    assert hybrid.cross_encoder is None
     assert hybrid.describe()["encoder"]["fingerprint"] == hybrid.encoder.fingerprint
     opened = hybrid.open(lexical, tmp_path)
     assert isinstance(opened, HybridModel)
@@ -136,7 +139,7 @@ def test_a_learned_model_keeps_to_its_encoder(
     small: Collection, lexical: LexicalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("evenrank.retrieval.features.N_ENCODED", 20)
-    monkeypatch.setattr("evenrank.retrieval.features.N_READ", 5)
+    monkeypatch.setattr("evenrank.retrieval.features.N_READ_TO_LEARN", 5)
     used = use_encoder(EncoderSettings())
     dense, reader = open_dense(lexical.engine, used.settings, tmp_path), open_reader(lexical.engine, tmp_path)
     trained = train_on_topics(FeatureExtractor(lexical, dense, reader), small.topics, SMALL)
@@ -167,9 +170,9 @@ def test_an_index_records_the_arithmetic_of_its_vectors(tmp_path: Path, monkeypa
     monkeypatch.setattr(DenseScorer, "encode", lambda self, page_ids, label="": 0)  # the record, not the vectors
     collection = make_small(tmp_path / "collection", 4)
     folder = index_folder(collection)
-    assert recorded_encoder(folder) is None
+    assert recorded_encoders(folder) == ()
     encode_index(collection)
-    assert recorded_encoder(folder) == EncoderSettings()
+    assert recorded_encoders(folder) == (EncoderSettings(),)
     with pytest.raises(
         EvenrankError, match=r"made with --device cpu, .*\(use --device cpu, or run evenrank index --dev"
     ):
@@ -183,6 +186,25 @@ def test_an_index_records_the_arithmetic_of_its_vectors(tmp_path: Path, monkeypa
     record.write_text("{}")
     with pytest.raises(EvenrankError, match=r"vectors\.json: damaged: .*run: evenrank index --dense"):
         choose_model(collection, "hybrid")
+
+
+@needs_encoder
+def test_an_index_with_vectors_of_two_encoders(small: Collection, lexical: LexicalModel, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    folder.mkdir()
+    encoders = [Encoder(), Encoder(EncoderSettings(pooling="mean"))]
+    record_encoders(folder, encoders)
+    assert recorded_encoders(folder) == (EncoderSettings(), EncoderSettings(pooling="mean"))
+    choice = choose_hybrid(folder, None, 0)
+    assert choice.second is not None
+    assert choice.describe()["second_encoder"]["fingerprint"] == encoders[1].fingerprint
+    opened = choice.open(lexical, folder)
+    assert isinstance(opened, HybridModel)
+    assert opened.weights["second_topic_vector"] == opened.weights["topic_vector"] == 0.5
+    alone = choose_hybrid(folder, EncoderSettings(pooling="mean"), 0)
+    assert alone.second is None
+    with pytest.raises(EvenrankError, match="takes no number of pages to read"):
+        choose_model(small, "untrained", n_read=5)
 
 
 @needs_encoder

@@ -1,14 +1,17 @@
 """Editors, assessors and slow clients on one server for a while: what was acknowledged is there, and nothing grows.
 
-    python -m tests.robustness.soak --minutes 60 --figure soak.svg
+    python -m tests.robustness.soak --minutes 60 --refresh 5 --figure soak.svg
 
-prints a table and draws descriptors and memory over time.
+prints a table and draws descriptors and memory over time. With `--refresh`, the collection is imported and indexed
+again after every so many minutes, while everybody works.
 """
 
 from __future__ import annotations
 
 import argparse
+import http.client
 import secrets
+import subprocess
 import sys
 import tempfile
 import threading
@@ -28,12 +31,13 @@ from evenrank.trec.assessment.assessors import Overlap, add_assessor, assign_pag
 from evenrank.trec.assessment.pool import build_pool, parse_tier
 from evenrank.trec.assessment.votes import create_store, open_store
 from evenrank.trec.import_files import import_collection
+from tests.robustness.commands import PROGRAM
 from tests.robustness.server import QUESTION, get, memory_mib, n_descriptors, open_files, post, raw, serving
 from tests.robustness.small_files import small_files
 
 FORM = "application/x-www-form-urlencoded"
-
-
+N_ARTICLES, MORE_ARTICLES = 2000, 10
+"""Articles at first, and how many more each time when there are new data."""
 SETTLING_SECONDS = 45
 """Time in which connections and idle threads end after the load."""
 MOST_OF_A_STORE = 41
@@ -65,6 +69,8 @@ class Soak:
     """Acknowledged votes: assessor, topic, page."""
     curve: list[tuple[float, int, float]] = field(default_factory=list)
     """Seconds, descriptors, MiB."""
+    n_refreshes: int = 0
+    """New data that the server took over."""
     left_open: Counter[str] = field(default_factory=Counter)
     """Descriptors by file that are open when everybody has gone, beyond those before anybody came."""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -129,6 +135,42 @@ class Soak:
             except OSError:
                 time.sleep(0.5)
 
+    def refresh(self, folder: Path, seconds: float) -> None:
+        """Whoever runs the server: the collection again, with more articles each time, by the commands."""
+        n_articles = N_ARTICLES
+        while self.goes_on():
+            time.sleep(min(seconds, max(0.0, self.until - time.monotonic())))
+            if not self.goes_on():
+                return
+            n_articles += MORE_ARTICLES
+            try:
+                files = small_files(folder / f"files-{n_articles}", n_articles)
+                words = ["--metadata", files.metadata, "--corpus", files.corpus, "--topics", files.topics]
+                words += [word for path in files.eval_topics for word in ("--eval-topics", path)]
+                import_words = ["collection", "import", folder / "c", *words]
+                for command in (import_words, ["index", folder / "c"]):
+                    subprocess.run([*PROGRAM, *map(str, command)], check=True, capture_output=True)
+                self.n_refreshes += self._follows(n_articles)
+            except subprocess.CalledProcessError as error:
+                with self.lock:
+                    self.failures.append(f"refresh: {error.stderr[-200:]!r}")
+
+    def _follows(self, n_articles: int) -> bool:
+        """Whether the server comes to serve so many articles."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            try:
+                connection.request("GET", "/readyz")
+                if orjson.loads(connection.getresponse().read())["articles"] == n_articles:
+                    return True
+            finally:
+                connection.close()
+            time.sleep(0.5)
+        with self.lock:
+            self.failures.append(f"refresh: the server does not serve {n_articles} articles")
+        return False
+
     def watch(self, process: int) -> None:
         begin = time.monotonic()
         while self.goes_on():
@@ -138,7 +180,7 @@ class Soak:
 
 def make_files(folder: Path, n_assessors: int) -> tuple[dict[str, str], dict[str, list[tuple[int, int]]]]:
     """A collection with an index, and a judgments file; gives the secret and the pages of each assessor."""
-    collection = import_collection(folder / "c", small_files(folder / "files", 2000))
+    collection = import_collection(folder / "c", small_files(folder / "files", N_ARTICLES))
     build_index(collection).close()
     topic = next(topic for topic in collection.topics if topic.split == "eval")
     run = Run.from_rankings("run", 1, iter([(topic.id, 1, np.asarray(collection.page_ids[:600]))]))
@@ -154,8 +196,9 @@ def make_files(folder: Path, n_assessors: int) -> tuple[dict[str, str], dict[str
     return links, items
 
 
-def soak(folder: Path, minutes: float, n_each: int = 50, pause: float = 1.0) -> Soak:
-    """Run it; gives what happened. `n_each` editors, assessors and slow clients pause between requests."""
+def soak(folder: Path, minutes: float, n_each: int = 50, pause: float = 1.0, refresh: float = 0.0) -> Soak:
+    """Run it; gives what happened. `n_each` editors, assessors and slow clients pause between requests; there are new
+    data every `refresh` minutes, 0 for never."""
     links, items = make_files(folder, n_each)
     log = folder / "log"
     with serving(folder / "c", "--judgments", folder / "judgments.sqlite", log=log) as (process, port):
@@ -166,6 +209,8 @@ def soak(folder: Path, minutes: float, n_each: int = 50, pause: float = 1.0) -> 
         threads += [threading.Thread(target=state.edit, args=(number,)) for number in range(n_each)]
         threads += [threading.Thread(target=state.judge, args=(name, links[name], items[name])) for name in links]
         threads += [threading.Thread(target=state.dawdle) for _ in range(n_each)]
+        if refresh:
+            threads.append(threading.Thread(target=state.refresh, args=(folder, 60 * refresh)))
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -235,14 +280,17 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--each", type=int, default=50, help="editors, assessors and slow clients")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between two requests of one person")
+    parser.add_argument("--refresh", type=float, default=0.0, help="minutes between new data; 0 for never")
     parser.add_argument("--figure", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        state = soak(Path(name), chosen.minutes, chosen.each, chosen.pause)
+        state = soak(Path(name), chosen.minutes, chosen.each, chosen.pause, chosen.refresh)
         n_draws, n_votes = lost(Path(name), state)
     descriptors, memory = growth(state.curve)
     print(f"requests {state.n_requests:,}  refused with 429 or 503 {state.n_refused:,}  failed {len(state.failures):,}")
     print(f"draws {sum(state.draws.values()):,}, lost {n_draws}   votes {len(state.votes):,}, lost {n_votes}")
+    if chosen.refresh:
+        print(f"new data taken over {state.n_refreshes} times")
     print(f"growth: descriptors {descriptors:+.0f}, memory {memory:+.1f} MiB")
     by_file = ", ".join(f"{name} {number:+d}" for name, number in sorted(state.left_open.items()))
     print(f"descriptors left open when everybody had gone: {by_file or 'none'}")

@@ -121,8 +121,12 @@ def test_no_damage_of_a_model_goes_unnoticed(folder: Path, tmp_path: Path) -> No
 def judgments_file(path: Path) -> Path:
     with create_store(path) as store, store.transaction() as connection:
         connection.execute("INSERT INTO topic (id, title) VALUES (1, 'one')")
-        connection.execute("INSERT INTO assessor VALUES ('ann', 'assessor', x'0102', '2022-01-01')")
-        connection.executemany("INSERT INTO item VALUES (1, ?, 1)", [(page,) for page in range(500)])
+        connection.execute(
+            "INSERT INTO assessor (name, role, secret_hash, created) VALUES ('ann', 'assessor', x'0102', '2022-01-01')"
+        )
+        connection.executemany(
+            "INSERT INTO item (topic, page, tier) VALUES (1, ?, 1)", [(page,) for page in range(500)]
+        )
         connection.executemany(
             "INSERT INTO vote (token, topic, page, assessor, outcome, grade, comment, seconds, time, method) "
             "VALUES (?, 1, ?, 'ann', 'graded', ?, 'a comment', 2.5, '2022-01-01', 'assess')",
@@ -180,7 +184,7 @@ def test_no_damage_of_a_store_goes_unnoticed(kind: str, tmp_path: Path) -> None:
 
 
 def test_doctor_finds_every_damage_of_an_index(folder: Path) -> None:
-    files = [path for path in sorted((folder / "index").rglob("*")) if path.is_file() and path.stat().st_size]
+    files = [path for path in sorted((folder / "index-1").rglob("*")) if path.is_file() and path.stat().st_size]
     checked = [path for path in files if not path.name.endswith((".lock", "build.json", "checksums.json"))]
     assert checked
     from evenrank.cli.doctor import check_path
@@ -197,7 +201,7 @@ def test_doctor_finds_every_damage_of_an_index(folder: Path) -> None:
 
 def test_doctor_says_what_it_could_not_check(folder: Path) -> None:
     """An index made before there were checksums was called undamaged, after the text of an error of the system."""
-    known = folder / "index" / "checksums.json"
+    known = folder / "index-1" / "checksums.json"
     content = known.read_bytes()
     known.unlink()
     ended = run(["doctor", folder])

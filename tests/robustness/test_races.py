@@ -86,7 +86,7 @@ def test_two_at_once(folder: Path, tmp_path: Path, name: str) -> None:
     words, is_whole = CASES[name]
     if name == "index":
         shutil.copytree(folder / "c", tmp_path / "out")
-        shutil.rmtree(tmp_path / "out" / "index")
+        shutil.rmtree(tmp_path / "out" / "index-1")
     places = {"C": folder / "c", "RUN": folder / "run.tsv", "OUT": tmp_path / "out", "QRELS": folder / "qrels"}
     places["DUMP"] = folder / "dump.xml"
     command = [places.get(str(word), word) for word in words]

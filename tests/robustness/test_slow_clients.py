@@ -54,6 +54,25 @@ def test_unfinished_requests_are_let_go_and_others_are_served(folder: Path, serv
     assert (folder / "log").stat().st_size < 1_000_000
 
 
+def test_a_client_that_leaves_is_no_failure_of_the_server(folder: Path, server: tuple[int, int]) -> None:
+    """Its request was counted as answered with 500, so that anybody could raise alarms."""
+    _, port = server
+    for _ in range(3):
+        unfinished = raw(port, b"POST /lists/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx")
+        time.sleep(0.2)
+        unfinished.close()
+    deadline = time.monotonic() + 20
+    while 'route="check_list",status="499"} 3' not in (counts := counts_of(port)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert 'route="check_list",status="499"} 3' in counts
+    assert 'status="500"' not in counts
+
+
+def counts_of(port: int) -> str:
+    with raw(port, b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n") as opened:
+        return b"".join(iter(lambda: opened.recv(65536), b"")).decode()
+
+
 def test_dripping_bytes_buy_no_time(server: tuple[int, int]) -> None:
     opened = raw(server[1], HEAD)
     begin = time.monotonic()

@@ -123,7 +123,9 @@ def test_an_import_of_no_votes_makes_no_store(tmp_path: Path) -> None:
 def test_damage_in_a_judgments_file_is_never_a_raw_error(tmp_path: Path) -> None:
     with create_store(tmp_path / "store") as store, store.transaction() as connection:
         connection.execute("INSERT INTO topic (id) VALUES (1)")
-        connection.executemany("INSERT INTO item VALUES (1, ?, 1)", [(page,) for page in range(4000)])
+        connection.executemany(
+            "INSERT INTO item (topic, page, tier) VALUES (1, ?, 1)", [(page,) for page in range(4000)]
+        )
     content = bytearray((tmp_path / "store").read_bytes())
     content[4096 * 3 :] = b"\xff" * (len(content) - 4096 * 3)
     (tmp_path / "store").write_bytes(content)
@@ -288,7 +290,7 @@ def test_damaged_arrays_are_refused_and_named(tmp_path: Path) -> None:
     content[-5] ^= 0x04
     path.write_bytes(content)
     open_index(Collection.open(made.path)).close()
-    segment = max((made.path / "index").rglob("*.store"), key=lambda file: file.stat().st_size)
+    segment = max((made.path / "index-1").rglob("*.store"), key=lambda file: file.stat().st_size)
     broken = bytearray(segment.read_bytes())
     broken[len(broken) // 2] ^= 1
     segment.write_bytes(broken)

@@ -182,3 +182,68 @@ def test_a_process_prints_json_with_null_for_infinity(tmp_path: Path) -> None:
         "normalised": True,
         "attention": "gerr:0.5,0.5",
     }
+
+
+def test_ordinary_measures_give_the_figures_of_fairweb_on_plain_tables(folder_fairweb: Path) -> None:
+    """An ordinal grouping of one's own data, whose groups come in the order of their names, numbers by value."""
+    data, topic = folder_fairweb / "data", "P001"
+    names = ("1 to 4", "5 to 9", "10 to 19", "20 and more")
+    shares: dict[str, dict[str, float]] = {}
+    for line in (data / "fairweb1pilot.R-HINDEX.gmemb").read_text().splitlines():
+        of, document, *values = line.split()
+        if of == topic:
+            shares[document] = dict(zip(names, map(float, values), strict=True))
+    judged = [line.split() for line in (data / "fairweb1pilot.qrels").read_text().splitlines()]
+    grades = {topic: {document: int(level[1]) for of, document, level in judged if of == topic}}
+    target = [float(line) for line in (data / "R-HINDEX.golddistr").read_text().split()]
+    expected = {
+        (row["run"], row["measure"].replace("@00", "@").replace("@0", "@")): float(row["value"])
+        for row in rows_of(folder_fairweb / "expected" / "gfr.csv")
+        if (row["attribute_set"], row["topic"]) == ("R-HINDEX", topic)
+    }
+    for run in sorted({run for run, _ in expected}):
+        rows = [line.split() for line in (folder_fairweb / "runs" / f"{run}.txt").read_text().splitlines()]
+        ranking = [row[2] for row in rows if row[0] == topic][:20]
+        unlisted = {document: dict.fromkeys(names, 0.25) for document in ranking if document not in shares}
+        measures = {"ERR": "ERR", "iRBU": "iRBU", "GF": "GF-JSD", "GF-NMD": "GF-NMD", "GF-RNOD": "GF-RNOD"}
+        found = evenrank.score(
+            {run: {topic: ranking}},
+            {"R-HINDEX:ordinal": {**shares, **unlisted}},
+            grades,
+            {"R-HINDEX": dict(zip(names, target, strict=True))},
+            [f"{name}@{depth}" for name in measures for depth in (5, 20)],
+        )
+        values = found[run].queries[topic]
+        assert [share.group for share in found.shares] == list(names)
+        for name, published in measures.items():
+            for depth in (5, 20):
+                wanted = expected[run, f"{published}@{depth}"]
+                assert values[f"{name}@{depth}"] == pytest.approx(wanted, abs=1e-12)
+    unordered = evenrank.score({"a": {"q": ["x"]}}, {"x": "1", "y": "2"}, {"q": {"x": 1}}, measures=["GF-NMD", "GF"])
+    assert unordered["a"].scores["GF-NMD"] != unordered["a"].scores["GF-NMD"]  # undefined: NaN
+    assert unordered.notes[0].startswith("GF-NMD is undefined")
+
+
+def test_ordinary_measures_give_the_figures_of_2020_on_plain_tables(folder_2020: Path) -> None:
+    judged = [line.split("\t") for line in (folder_2020 / "data" / "qrels.tsv").read_text().splitlines()]
+    grades: dict[str, dict[str, int]] = defaultdict(dict)
+    for query, _, document, grade in judged:
+        if int(grade) > 0:
+            grades[query][document] = int(grade)
+    names = {"disparity": "nEE-D", "relevance": "nEE-R", "difference": "nEE-L"}
+    expected = [row for row in rows_of(folder_2020 / "expected" / "expeval.csv.gz") if row["options"] == "-u rbp"]
+    for run in sorted({row["run"] for row in expected}):
+        lines = gzip.decompress((folder_2020 / "runs" / f"{run}.txt.gz").read_bytes()).decode().splitlines()
+        rankings: dict[str, dict[str, list[tuple[int, str]]]] = defaultdict(lambda: defaultdict(list))
+        for query, sample, document, rank, *_ in map(str.split, lines):
+            if query in grades:
+                rankings[query][sample].append((int(rank), document))
+        sequences = {q: [[d for _, d in sorted(one)] for one in of.values()] for q, of in rankings.items()}
+        found = evenrank.score({run: sequences}, None, grades, measures=list(names.values()), attention="rbp:0.5")
+        values = found[run].queries
+        rows = [row for row in expected if row["run"] == run and row["query"] in sequences]
+        assert rows
+        for row in rows:
+            assert values[row["query"]][names[row["measure"]]] == pytest.approx(float(row["value"]), abs=1e-6)
+    plain = evenrank.score({"a": {"q": ["x"]}}, None, {"q": {"x": 1}}, measures=["nEE-L", "nDCG"])
+    assert plain["a"].scores["nEE-L"] != plain["a"].scores["nEE-L"]  # bounds are those of rbp and gerr

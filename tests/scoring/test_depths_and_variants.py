@@ -16,7 +16,7 @@ from evenrank.errors import EvenrankError
 from evenrank.io.runs import write_run
 from evenrank.scoring.depth_curves import MEASURES, check_depths
 from evenrank.scoring.oracle import oracle_run
-from evenrank.scoring.sensitivity import BASE, HALF, ORDER, kendall_tau
+from evenrank.scoring.sensitivity import BASE, HALF, ORDER, kendall_tau, with_errors
 from evenrank.trec.collection import Collection
 
 TASK1_RUNS = [(0.2, "weak"), (0.8, "strong")]
@@ -68,7 +68,7 @@ def test_commands(golden_collection: Collection, runs: list[Run], tmp_path: Path
     for wrong, why in (
         (["--depths", "5,x"], "'x': not whole numbers"),
         (["--figure", str(figure)], "--figure draws the curves of --depths"),
-        (["--depths", "auto", "--figure", str(tmp_path / "a.gif")], "a.gif: not one of .pdf"),
+        (["--depths", "auto", "--figure", str(tmp_path / "a.gif")], "a.gif: not a figure"),
         (["--depths", "auto", "--sensitivity"], "choose one of --depths, --sensitivity"),
         (["--set", "blend=2"], "2.0 is not from 0 to 1"),
     ):
@@ -89,6 +89,30 @@ def test_variants(golden_collection: Collection, runs: list[Run]) -> None:
     again = evenrank.sensitivity(golden_collection, runs)
     assert again.to_json() == found.to_json()
     assert evenrank.sensitivity(golden_collection, runs, seed=1).scores[1][HALF] != scores[HALF]
+
+
+def test_changes_are_paired_and_few_topics_are_said(golden_collection: Collection, runs: list[Run]) -> None:
+    found = evenrank.sensitivity(golden_collection, runs)
+    changes = {(one.run, one.variant): one for one in found.changes(1)}
+    name = runs[0].name
+    world = changes[name, "world 100%"]
+    assert world.change == pytest.approx(found.scores[1]["world 100%"][name] - found.scores[1][BASE][name])
+    assert world.interval.low <= world.change <= world.interval.high
+    assert {"geography 10% wrong", "gender 10% wrong"} <= {one.variant for one in changes.values()}
+    assert BASE not in {one.variant for one in changes.values()}
+    assert "too few" in found.notes()[0]
+
+
+def test_errors_move_groups_at_their_rate_and_nothing_else(golden_collection: Collection) -> None:
+    wrong = with_errors(golden_collection, "geography", 0.3, np.random.default_rng(1))
+    before, after = (np.asarray(one.masks["geography"]) for one in (golden_collection, wrong))
+    is_single = np.isin(before, [1 << group for group in range(1, 8)])
+    assert (before[~is_single] == after[~is_single]).all()
+    assert np.isin(after[is_single], [1 << group for group in range(1, 8)]).all()
+    assert 0.05 < (before != after)[is_single].mean() < 0.5
+    assert np.array_equal(wrong.masks["gender"], golden_collection.masks["gender"])
+    none = with_errors(golden_collection, "geography", 0.0, np.random.default_rng(1))
+    assert np.array_equal(none.masks["geography"], before)
 
 
 @pytest.mark.parametrize("task", [1, 2])

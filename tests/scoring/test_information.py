@@ -65,9 +65,13 @@ def test_the_command_prints_the_same_in_every_format(collection: Collection) -> 
     assert "-0.0," not in as_json.stdout.replace("\n", ",")  # the cost of what is known is 0, not −0
     rows = json.loads(as_json.stdout)["rows"]
     lines = [line.split("\t") for line in as_tsv.stdout.splitlines()]
-    assert lines[0] == ["policy", "gender", "Score", "nDCG", "cost"]
+    assert lines[0] == ["policy", "gender", "Score", "nDCG", "cost", "low", "high", "clear"]
     assert [line[:2] for line in lines[1:]] == [[row["policy"], row["gender"]] for row in rows]
     assert lines[1][2] == f"{rows[0]['Score']:.4f}"
+    for row in rows:
+        assert row["low"] <= row["cost"] <= row["high"]
+    assert not any(row["clear"] for row in rows)
+    assert "1 topic is too few" in as_tsv.stderr
 
 
 def test_faults_are_reported_together(collection: Collection, tmp_path: Path) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from evenrank.cli.run import command
+from evenrank.core.records import Run, Task
 from evenrank.io.runs import write_run
 from evenrank.scoring.oracle import oracle_run
 from evenrank.scoring.run_check import CheckedRun, check_run
@@ -122,3 +126,56 @@ def test_a_run_that_is_interleaved_throughout_is_one_note(golden_collection: Col
     assert checked.faults == []
     [note] = checked.notes
     assert "interleaved throughout" in note
+
+
+def lines_of(run: Run) -> list[list[int]]:
+    return [[topic, repeat, page] for topic, repeat, pages in run.rankings() for page in pages.tolist()]
+
+
+@pytest.mark.parametrize(
+    "task, order, separator, diagnosis",
+    [
+        (1, (2, 0), "\t", "columns 1 and 2 look swapped: topics are in column 2 (put the topic first)"),
+        (2, (2, 1, 0), "\t", "columns 1 and 3 look swapped: topics are in column 3 (put the topic first)"),
+        (2, (1, 0, 2), "\t", "columns 1 and 2 look swapped: topics are in column 2 (put the topic first)"),
+        (1, (0, 2), ",", "commas separate the columns, where tabs are expected (replace them by tabs)"),
+        (2, (0, 1, 2), ";", "semicolons separate the columns, where tabs are expected (replace them by tabs)"),
+        (1, (0, 2), "\t", None),
+        (2, (0, 1, 2), "\t", None),
+    ],
+)
+def test_one_diagnosis_for_one_mistake(
+    golden_collection: Collection, tmp_path: Path, task: Task, order: tuple[int, ...], separator: str, diagnosis: str
+) -> None:
+    rows = lines_of(oracle_run(golden_collection, task, 0.9).run)
+    (tmp_path / "run").write_text("\n".join(separator.join(str(row[place]) for place in order) for row in rows))
+    checked = check_run(golden_collection, tmp_path / "run")
+    assert checked.diagnoses == ([diagnosis] if diagnosis else [])
+    assert bool(checked.faults) == bool(diagnosis)
+
+
+def test_ranks_against_scores(golden_collection: Collection, tmp_path: Path) -> None:
+    run = oracle_run(golden_collection, 1, 0.9).run
+    write_run(run, tmp_path / "run", "trec")
+    assert not check_run(golden_collection, tmp_path / "run").faults
+    lines = [line.split() for line in (tmp_path / "run").read_text().splitlines()]
+    lines[4][4] = "99999"
+    (tmp_path / "run").write_text("\n".join(" ".join(line) for line in lines))
+    [fault] = check_run(golden_collection, tmp_path / "run").faults
+    assert (fault.line, fault.found) == (5, f"rank 5 has a higher score than the rank before it in topic {lines[4][0]}")
+    for line in lines:
+        line[4] = line[3]
+    (tmp_path / "run").write_text("\n".join(" ".join(line) for line in lines))
+    assert "scores rise with the rank throughout" in check_run(golden_collection, tmp_path / "run").diagnoses[0]
+
+
+def test_the_check_as_json(golden_collection: Collection, golden_runs: list[Path], tmp_path: Path) -> None:
+    write_run(oracle_run(golden_collection, 1, 0.9).run, tmp_path / "good.gz")
+    words = ["check", golden_collection.path, golden_runs[0], tmp_path / "good.gz", "--format", "json", "--limit", "2"]
+    ran = CliRunner().invoke(command, [str(word) for word in words])
+    assert ran.exit_code == 1
+    bad, good = json.loads(ran.stdout)
+    assert (bad["is_valid"], bad["n_faults"], len(bad["faults"])) == (False, 19, 2)
+    assert bad["faults"][0] == {"line": 1, "found": "topic 101 has 100 pages, not 1000", "fix": "add 900"}
+    assert (good["is_valid"], good["faults"], good["diagnoses"]) == (True, [], [])
+    assert len(good["sha256"]) == 64

@@ -106,11 +106,11 @@ def test_a_policy_that_serves_no_protocol_is_made_for_none(golden_collection, go
 
 
 def test_measures_without_any_value_are_named_together(golden_collection: Collection) -> None:
-    """AWRF-OD needs ordered groups, DTR and DIR at most ten wanted ones; a mean of nothing is never silent."""
+    """AWRF-OD, GF-NMD and GF-RNOD need ordered groups, DTR and DIR at most ten; a mean of nothing is said."""
     run = oracle_run(golden_collection, 1, 0.5).run
     results = evaluate(golden_collection, run, "paper-2021", measures="all", n_resamples=9)
     [note] = [note for note in results.runs[0].notes if "undefined" in note]
-    assert note == "undefined on every topic, so that there is no mean: DTR, DIR, AWRF-OD"
+    assert note == "undefined on every topic, so that there is no mean: DTR, DIR, AWRF-OD, GF-NMD, GF-RNOD"
     assert np.isnan(results.runs[0].scores["AWRF-OD"])
 
 

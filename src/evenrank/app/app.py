@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -28,7 +29,11 @@ from evenrank.app.assess.judge_pages import routes as judge
 from evenrank.app.assess.judging import open_judging
 from evenrank.app.assess.organise_pages import routes as organise
 from evenrank.app.assess.people_pages import routes as people
+from evenrank.app.assess.score_pages import routes as scores
+from evenrank.app.lists.corrections import routes as corrections
 from evenrank.app.lists.pages import routes as lists
+from evenrank.app.lists.red_links import routes as red_links
+from evenrank.app.lists.wiki_counts import routes as wiki_counts
 from evenrank.app.lists.work_pages import routes as work
 from evenrank.app.middleware.guards import (
     KnownHosts,
@@ -56,7 +61,6 @@ from evenrank.app.searches.pages import routes as searches
 from evenrank.app.settings import WebSettings
 from evenrank.app.state import AppState, open_collection, open_state
 from evenrank.errors import EvenrankError
-from evenrank.retrieval.engine.engines import FILE_NAME as BUILD
 from evenrank.retrieval.engine.engines import open_index
 from evenrank.trec.collection import Collection
 from evenrank.trec.manifest import FILE_NAME as MANIFEST
@@ -67,11 +71,15 @@ AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     manage,
     lists,
     work,
+    corrections,
+    wiki_counts,
+    red_links,
     searches,
     api_guide,
     api,
     judge,
     organise,
+    scores,
     people,
     signin,
     admin,
@@ -170,17 +178,10 @@ def guards(state: AppState, shared: Shared) -> list[Middleware]:
     ]
 
 
-Mark = tuple[tuple[int, int, int] | None, ...]
-
-
-def collection_mark(folder: Path) -> Mark:
-    """Identifies a version of a collection and its index by two files, which are replaced and never changed."""
-    return tuple(_file_mark(path) for path in (folder / MANIFEST, folder / "index" / BUILD))
-
-
-def _file_mark(path: Path) -> tuple[int, int, int] | None:
+def collection_mark(folder: Path) -> tuple[int, int, int] | None:
+    """Identifies a version of a collection, data and index, by its manifest, which is replaced and never changed."""
     try:
-        found = path.stat()
+        found = (folder / MANIFEST).stat()
     except OSError:
         return None
     return found.st_ino, found.st_mtime_ns, found.st_size
@@ -188,11 +189,9 @@ def _file_mark(path: Path) -> tuple[int, int, int] | None:
 
 async def follow_collection(app: Starlette) -> None:
     """Reopen the collection whenever it has changed and then stayed the same from one check to the next."""
-    state: AppState = app.state.current
-    seconds = state.settings.reload_seconds
+    seconds, folder = app.state.current.settings.reload_seconds, app.state.current.collection.path
     if not seconds:
         return
-    folder = state.collection.path
     served = seen = collection_mark(folder)
     while True:
         await asyncio.sleep(seconds)
@@ -212,13 +211,17 @@ async def follow_collection(app: Starlette) -> None:
 def reload(app: Starlette) -> None:
     """Replace the collection that is served with the one on disk; requests in progress keep theirs."""
     old: AppState = app.state.current
-    open_index(Collection.open(old.collection.path)).close()  # raises before anything is given up
-    fresh = open_collection(old.collection.path, old.settings, old.store)
+    collection = Collection.open(old.collection.path)
+    open_index(collection).close()  # raises before anything is given up
+    fresh = open_collection(collection, old.settings, old.store)
     judging = app.state.judging
-    save_facts(fresh.collection, fresh.settings.max_counted, 1, fresh.settings.facts_folder)
+    earlier = (old.collection, old.facts)
+    save_facts(fresh.collection, fresh.settings.max_counted, 1, fresh.settings.facts_folder, earlier)
     fresh = replace(fresh, facts=open_facts(fresh.collection, fresh.settings.facts_folder))
     example_of(fresh)
     app.state.current = fresh
     if judging is not None:
-        app.state.judging = replace(judging, state=fresh)
+        app.state.judging = judging.renewed(fresh)
+    del old, judging, earlier
+    gc.collect()  # closes what is open of the old data, unless a request still uses it
     LOG.info("now serving %s articles; data: %s", f"{len(fresh.collection):,}", fresh.age.text)

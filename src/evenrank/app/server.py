@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import mmap
 import os
 import signal
 import socket
@@ -17,6 +18,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any, Literal
 
@@ -26,7 +28,8 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from evenrank.core.safe_text import terminal_text
-from evenrank.errors import EvenrankError, hide_passwords, reason_of
+from evenrank.errors import EvenrankError, StoreUnavailableError, hide_passwords, reason_of
+from evenrank.retrieval.engine.protocol import EngineUnavailableError
 
 BACKLOG = 128
 """Connections that may wait to be accepted. All of them are accepted at once, before any can be closed: more of them
@@ -42,6 +45,8 @@ TAKE_SECONDS = 30.0
 MOST_CONNECTIONS = 1000
 RESERVED_FILES = 300
 """Descriptors for the index, the stores and their threads."""
+SWITCH_SECONDS = 0.0005
+"""How long a thread computes before another may: short, so that quick answers do not wait for expensive ones."""
 Phase = Literal["", "head", "body"]
 LIMITS: dict[Phase, float] = {"head": HEAD_SECONDS, "body": BODY_SECONDS}
 LOG = logging.getLogger("evenrank.app")
@@ -49,8 +54,12 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 QUICK_SECONDS = 5.0
 """A worker that ends within this time of its start cannot work."""
 MAX_QUICK_ENDS = 3
+MAX_RESTART_SECONDS = 30.0
+"""Longest wait before a worker is started again."""
 CANNOT_START = 2
-"""Exit code of a worker that another try would not help."""
+"""Exit code of a worker that another try would not help, unless somebody mends what it lacks."""
+AWAY = 75
+"""Exit code of a worker whose store or engine does not answer: a later try may succeed (EX_TEMPFAIL)."""
 STOP_SECONDS = 20.0
 """How long workers may finish what they are doing."""
 
@@ -73,6 +82,7 @@ def listen(host: str, port: int) -> socket.socket:
 def make_server(app: Starlette, proxies: str = "") -> uvicorn.Server:
     """A server for the app; `proxies` are the addresses, joined by commas, whose word on visitors is believed."""
     allow_more_files()
+    sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn.Config(
         app,
         http=LimitedProtocol,
@@ -249,35 +259,73 @@ def allow_more_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
 
 
-def run_workers(n_workers: int, work: Callable[[], None]) -> None:
-    """Run `work` in `n_workers` processes until SIGINT or SIGTERM; raises when workers end as soon as they start."""
-    started: dict[int, float] = {}
-    stopping: list[int] = []
+class Supervisor:
+    """Keeps `n_workers` processes at work until SIGINT or SIGTERM.
 
-    def stop(number: int, _: FrameType | None) -> None:
-        stopping.append(number)
+    Once a worker has served, none that fails stops the others: what it lacks (the database, the cluster, an index that
+    is being replaced) may come back, so it is started again, each time after twice the wait. Before that, a fault that
+    another try would not mend ends the server, because whoever started it is there to read why.
+    """
 
-    before = {number: signal.signal(number, stop) for number in STOPPING}
-    n_quick_ends = 0
-    try:
-        while not stopping:
-            while len(started) < n_workers:
-                pid = _fork(work)
-                started[pid] = time.monotonic()
-            ended = _ended(started)
-            for pid, (status, lived) in ended.items():
-                if os.waitstatus_to_exitcode(status) == CANNOT_START:
-                    raise EvenrankError("a worker could not start, for the reason in the log")
-                LOG.warning("worker %d ended (%s); another takes its place", pid, _reason(status))
-                n_quick_ends = n_quick_ends + 1 if lived < QUICK_SECONDS else 0
-                if n_quick_ends >= MAX_QUICK_ENDS:
-                    raise EvenrankError("workers end as soon as they start; the log says why")
-            if not ended:
-                time.sleep(0.05)
-    finally:
-        _stop(started)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    def __init__(self, n_workers: int, work: Callable[[Callable[[], None]], None]) -> None:
+        self.work = work
+        self.running: dict[int, tuple[int, float]] = {}
+        """Place and start of each worker, by process."""
+        self.n_failures = [0] * n_workers
+        """Starts in a row, by place, after which a worker did not serve for a while."""
+        self.next_start = [0.0] * n_workers
+        self.has_served = False
+        self._serving = mmap.mmap(-1, n_workers)  # shared with the workers: each sets the byte of its place
+
+    def run(self) -> None:
+        """Start workers and replace those that end; EvenrankError when none could ever serve."""
+        stopping: list[int] = []
+
+        def stop(number: int, _: FrameType | None) -> None:
+            stopping.append(number)
+
+        before = {number: signal.signal(number, stop) for number in STOPPING}
+        try:
+            while not stopping:
+                self.start_due()
+                if not self.replace_ended():
+                    time.sleep(0.05)
+        finally:
+            _stop(self.running)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def start_due(self) -> None:
+        """Start a worker in every place that has none and has waited long enough."""
+        now = time.monotonic()
+        taken = {place for place, _ in self.running.values()}
+        for place, due in enumerate(self.next_start):
+            if place not in taken and due <= now:
+                self._serving[place] = 0
+                self.running[_fork(partial(self.work, partial(self._serving.__setitem__, place, 1)))] = place, now
+
+    def replace_ended(self) -> int:
+        """Decide when the places of workers that have ended are filled again; gives how many there were."""
+        self.has_served = self.has_served or any(self._serving[:])
+        ended = _ended(self.running)
+        for pid, (status, place, lived) in ended.items():
+            code = os.waitstatus_to_exitcode(status)
+            did_serve = bool(self._serving[place]) and lived >= QUICK_SECONDS
+            self.n_failures[place] = 0 if did_serve else self.n_failures[place] + 1
+            if not self.has_served and code == CANNOT_START:
+                raise EvenrankError("a worker could not start, for the reason in the log")
+            if not self.has_served and code != AWAY and sum(self.n_failures) >= MAX_QUICK_ENDS:
+                raise EvenrankError("workers end as soon as they start; the log says why")
+            wait = restart_seconds(self.n_failures[place])
+            self.next_start[place] = time.monotonic() + wait
+            when = f" in {wait:g} s" if wait else ""
+            LOG.warning("worker %d ended (%s); another takes its place%s", pid, _reason(status), when)
+        return len(ended)
+
+
+def restart_seconds(n_failures: int) -> float:
+    """How long a place waits after so many failures in a row: nothing after the first, then twice as long each time."""
+    return min(MAX_RESTART_SECONDS, 2.0 ** min(n_failures - 2, 10)) if n_failures > 1 else 0.0
 
 
 def _fork(work: Callable[[], None]) -> int:
@@ -297,6 +345,9 @@ def _fork(work: Callable[[], None]) -> int:
         code = 0
     except KeyboardInterrupt:
         code = 0
+    except (StoreUnavailableError, EngineUnavailableError) as error:
+        LOG.error("%s", error)
+        code = AWAY
     except EvenrankError as error:
         LOG.error("%s", error)
         code = CANNOT_START
@@ -315,25 +366,26 @@ def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _ended(started: dict[int, float]) -> dict[int, tuple[int, float]]:
-    """Workers that have ended, with their status and how long they lived; they are no longer among those started."""
+def _ended(running: dict[int, tuple[int, float]]) -> dict[int, tuple[int, int, float]]:
+    """Workers that have ended: status, place, and how long they lived. They are no longer among those running."""
     ended = {}
-    for pid in list(started):
+    for pid in list(running):
         found, status = os.waitpid(pid, os.WNOHANG)
         if found:
-            ended[pid] = (status, time.monotonic() - started.pop(pid))
+            place, start = running.pop(pid)
+            ended[pid] = (status, place, time.monotonic() - start)
     return ended
 
 
-def _stop(started: dict[int, float]) -> None:
+def _stop(running: dict[int, tuple[int, float]]) -> None:
     """Ask all workers to end, and end those that do not."""
-    for pid in started:
+    for pid in running:
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
-    while started:
-        _ended(started)
-        if started and time.monotonic() > deadline:
-            for pid in started:
+    while running:
+        _ended(running)
+        if running and time.monotonic() > deadline:
+            for pid in running:
                 os.kill(pid, signal.SIGKILL)
             deadline = float("inf")
         time.sleep(0.02)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
+from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.database.database import Location
 from evenrank.errors import EvenrankError, Fault, InputError, input_error, reason_of
 from evenrank.io.small_files import read_toml
@@ -16,7 +17,7 @@ from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
 
 MEDIAWIKI = {
     "authorize_url": "/oauth2/authorize",
-    "token_url": "/oauth2/access_token",
+    "token_url": "/oauth2/access_token",  # no password # nosec B105
     "profile_url": "/oauth2/resource/profile",
 }
 """Paths of MediaWiki's OAuth extension below `rest.php`."""
@@ -119,6 +120,11 @@ class WebSettings:
     """An account that may administer the server."""
     has_admin_link: Annotated[bool, Option("--admin-link")] = False
     """Print a secret link to the administration page, for servers without accounts."""
+    shows_totals: Annotated[bool, Option("--gender-totals")] = False
+    """Show totals by gender, also of articles that visitors choose, who can then read off the gender of a person; pages
+    say so. By default nothing but coarse bands is shown, and only of articles that the wiki chose."""
+    renews_admin_link: Annotated[bool, Option("--new-admin-link")] = False
+    """The same with a new link: the one before it, and browsers that opened it, are refused from now on."""
     data_of: Annotated[str, Option("--data-of", "TEXT")] = ""
     """Age of the data in words; by default the date of the dump."""
     allowed_hosts: Annotated[tuple[str, ...], Option("--allow-host", "NAME")] = ("localhost", "127.0.0.1", "[::1]")
@@ -135,16 +141,18 @@ class WebSettings:
     """Longest request body: about 50,000 titles."""
     bytes_per_hour: float = 128 * 1024 * 1024
     """What new lists and searches from one network may take in the store in an hour."""
-    n_expensive: int = 4
+    n_expensive: int = 2
     """Expensive requests (previews, new lists and searches, trade-offs) that each worker answers at once."""
     n_waiting: int = 128
     """Expensive requests that may wait for their turn; further ones are asked to come back."""
     judgments: Annotated[Location | None, Option("--judgments", "FILE|URL")] = None
     """Judgments: adds pages of assessors and organisers."""
     pool: Annotated[Path | None, Option("--pool", "FILE")] = None
-    """Pool behind the judgments, for the leave-one-run-out test."""
+    """Pool behind judgments that were made before they kept which runs brought a page."""
     runs: Annotated[tuple[Path, ...], Option("--run", "RUN")] = ()
     """A run that organisers see scored."""
+    protocol: Annotated[str, Option("--protocol", "NAME")] = DEFAULT_PROTOCOL
+    """Protocol of the scores that organisers see."""
     guidelines: Annotated[Path | None, Option("--guidelines", "FILE")] = None
     """Text on what counts as relevant, for assessors."""
     list_length: int = 1000

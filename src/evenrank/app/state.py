@@ -15,10 +15,22 @@ from starlette.requests import Request
 
 from evenrank.app.articles.article import ArticleFacts, open_facts
 from evenrank.app.articles.candidates import AppSource, app_source, learn_goals
-from evenrank.app.articles.collection_view import DataAge, Numbers, count_collection, data_age, data_mark, dimensions_of
+from evenrank.app.articles.collection_view import (
+    Corrections,
+    DataAge,
+    Numbers,
+    correct_regions,
+    count_collection,
+    data_age,
+    data_mark,
+    dimensions_of,
+    region_dimension,
+)
+from evenrank.app.articles.read_ahead import ReadAhead
 from evenrank.app.articles.titles import Subjects, TitleIndex, index_titles, read_subjects
 from evenrank.app.articles.user_articles import WikiSources
-from evenrank.app.request.question import Question, parse_question
+from evenrank.app.pages.i18n import Message
+from evenrank.app.request.question import Question, QuestionError, parse_question
 from evenrank.app.settings import WebSettings
 from evenrank.app.storage.saved_request import SavedRequest
 from evenrank.app.storage.store import keep_collection, keep_id_numbers, open_app_store, server_secret
@@ -26,6 +38,7 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.records import Task
 from evenrank.database.database import Database
 from evenrank.ranking.build import BuildSettings
+from evenrank.ranking.groups import restricted_dimensions
 from evenrank.trec.collection import Collection
 from evenrank.wikipedia.mediawiki.client import WikiClient
 from evenrank.wikipedia.mediawiki.settings import WikiSettings
@@ -33,8 +46,8 @@ from evenrank.wikipedia.mediawiki.settings import WikiSettings
 STORE_NAME = "desk.sqlite"
 N_RECENT = 64
 """Results that are remembered: each takes about 100 kB."""
-N_CELLS = 8192
-"""Articles whose rendered cells are remembered: each takes about 1 kB."""
+N_CELLS = 16384
+"""Parts of rows that are remembered once they are rendered: each takes about 1 kB."""
 R = TypeVar("R")
 
 
@@ -72,6 +85,8 @@ class AppState:
     facts: ArticleFacts | None = None
     """What articles lack; None when it was not counted."""
 
+    read_ahead: ReadAhead | None = field(default=None, compare=False, repr=False)
+    """What lets a cross-encoder read the first pages of questions; None without one."""
     goals: Mapping[Task, BuildSettings] = field(default_factory=dict)
     """How the goal of each task is estimated, learned on the collection's training topics."""
     results: LRUCache = field(default_factory=LRUCache, compare=False, repr=False)
@@ -131,6 +146,16 @@ class AppState:
         file = self.subjects_file
         return None if file is None else read_subjects(file, self.source.model().engine.layout.language)
 
+    @property
+    def shows_work(self) -> bool:
+        """Whether lists have a column for what is missing: it was counted, or can be counted on the wiki."""
+        return self.facts is not None or bool(self.settings.wiki_api)
+
+    @property
+    def has_regions(self) -> bool:
+        """Whether people can say that the region of an article is wrong."""
+        return region_dimension(self.collection) is not None
+
     @cached_property
     def wiki(self) -> WikiSources | None:
         """The wiki whose categories, banners and links can be read; None without one."""
@@ -138,13 +163,43 @@ class AppState:
             return None
         return WikiSources(WikiClient(WikiSettings(self.settings.wiki_api, self.settings.wiki_contact)))
 
+    def collection_of(self, saved: SavedRequest) -> Collection:
+        """The collection as it counts for a list or search: with the regions that people corrected for it."""
+        return self.collection_with(saved.regions_corrected)
+
+    def collection_with(self, corrections: Corrections) -> Collection:
+        """The collection with corrected regions."""
+        if not corrections:
+            return self.collection
+        return self.results.get(
+            ("corrected", self.data, corrections), lambda: correct_regions(self.collection, corrections)
+        )
+
+    def with_corrections(self, corrections: Corrections) -> AppState:
+        """The state in which a list with corrected regions is made."""
+        if not corrections:
+            return self
+        return replace(self, collection=self.collection_with(corrections), results=LRUCache())
+
     def parse_question(self, fields: Mapping[str, Any]) -> Question:
-        """The question of a form or of JSON; see `parse_question`."""
-        return parse_question(fields, self.collection.known_dimensions, self.collection.manifest.language)
+        """The question of a form or of JSON; see `parse_question`.
+
+        Only biographies where gender counts: the order would say more about the gender of each of them.
+        """
+        question = parse_question(fields, self.collection.known_dimensions, self.collection.manifest.language)
+        personal = {dimension.name for dimension in self.space_of(question).dimensions if dimension.is_personal}
+        if personal & restricted_dimensions(question.within) and not self.settings.shows_totals:
+            text = "A list can be limited to biographies only where groups of people, such as genders, do not count."
+            raise QuestionError({"within": Message(text)})
+        return question
 
     def space(self, saved: SavedRequest) -> GroupSpace:
         """The groups that the goal of a list or search is about."""
-        names = dimensions_of(self.collection, saved.question.dimensions)
+        return self.space_of(saved.question)
+
+    def space_of(self, question: Question) -> GroupSpace:
+        """The groups that the goal of a question is about."""
+        names = dimensions_of(self.collection, question.dimensions, question.as_subject)
         return GroupSpace.of(names, self.collection.known_dimensions)
 
     @property
@@ -163,22 +218,23 @@ def open_state(collection_path: Path, settings: WebSettings) -> AppState:
     """The state for a collection; errors say what to run when it has no index."""
     store = open_app_store(settings.store or collection_path / STORE_NAME)
     try:
-        return open_collection(collection_path, settings, store)
+        return open_collection(Collection.open(collection_path), settings, store)
     except BaseException:
         store.close()
         raise
 
 
-def open_collection(collection_path: Path, settings: WebSettings, store: Database) -> AppState:
-    """The state for a collection as it is on disk now, with a store that is already open."""
-    collection = Collection.open(collection_path)
+def open_collection(collection: Collection, settings: WebSettings, store: Database) -> AppState:
+    """The state for a collection, with a store that is already open."""
     keep_id_numbers(store, collection)
     keep_collection(store, collection)
-    source = app_source(collection, settings.n_candidates, settings.model)
+    choice = settings.model
+    source = app_source(collection, settings.n_candidates, choice.without_reading())
     goals = learn_goals(collection, source, settings.n_candidates)
     facts = open_facts(collection, settings.facts_folder)
     without_training = replace(source, remembered={})
-    return AppState(collection, without_training, store, settings, facts, goals)
+    reading = ReadAhead(replace(without_training, choice=choice)) if choice.n_read else None
+    return AppState(collection, without_training, store, settings, facts, reading, goals)
 
 
 def state_of(request: Request) -> AppState:

@@ -56,7 +56,12 @@ FILE = click.Path(path_type=Path)
     metavar="FEATURE=VALUE",
     help="Another cap of a quality feature, e.g. headings=5, references=p95; may be repeated.",
 )
-@click.option("--subjects", type=FILE, help="Also write the items that have an article elsewhere and none here.")
+@click.option(
+    "--subjects",
+    type=FILE,
+    help="Items that have an article elsewhere and none here.  [default: OUT.subjects.jsonl.gz]",
+)
+@click.option("--no-subjects", is_flag=True, help="Do not write them.")
 @click.option("--figure", type=FILE, help="Also draw the coverage report: .pdf, .png or .svg.")
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
 @spark_options
@@ -69,6 +74,7 @@ def command(
     wikidata_ids: tuple[Path, ...],
     histories: tuple[Path, ...],
     subjects: Path | None,
+    no_subjects: bool,
     figure: Path | None,
     engine: str,
     spark_master: str | None,
@@ -82,13 +88,15 @@ def command(
     """Write page metadata to OUT (JSON lines, gzip) from dumps, in the format of trec_metadata.json.gz.
 
     Beside OUT a file .about.json says how it was made, what it covers and what to be careful about. A run that was
-    stopped resumes when the same command is given again.
+    stopped resumes when the same command is given again. With --wikidata, a file of subjects that could have a page is
+    written beside OUT as well, which `collection import` takes with OUT.
 
     Several wikis (--wiki enwiki,dewiki) need one --dump each, in the same order, and one Wikidata dump, which is read
     once; --wikidata-ids and --history are given for all of them or for none. OUT is then a folder, with a file for each
     wiki.
     """
     from evenrank.io.figures import check_figure
+    from evenrank.io.subjects import subjects_beside
     from evenrank.wikipedia.annotate.coverage import draw_coverage
 
     if figure is not None:
@@ -112,6 +120,10 @@ def command(
         return
     ((name, files),) = inputs.items()
     settings = replace(settings, wiki=name)
+    if no_subjects and subjects is not None:
+        raise click.UsageError("give --subjects or --no-subjects, not both")
+    beside = subjects is None and wikidata is not None and engine == "local" and not no_subjects
+    subjects = subjects_beside(out) if beside else subjects
     if engine == "spark":
         if subjects is not None:
             raise click.UsageError("--subjects needs --engine local")
@@ -124,7 +136,9 @@ def command(
 
         report = annotate(out, files, settings, n_workers=workers, is_fresh=fresh, subjects=subjects)
     _print_report(out, report)
-    if report.n_subjects is not None:
+    if beside and not report.n_subjects:
+        subjects_beside(out).unlink(missing_ok=True)
+    elif report.n_subjects is not None:
         what = "subject" if report.n_subjects == 1 else "subjects"
         click.echo(f"{report.n_subjects:,} {what} without an article in {subjects}")
     if figure is not None:

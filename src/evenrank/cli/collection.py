@@ -9,7 +9,7 @@ import click
 import orjson
 
 import evenrank
-from evenrank.cli.options import SEED, InputFile, NamedPath
+from evenrank.cli.options import SEED, InputFile, NamedPath, needs_wiki
 from evenrank.cli.outputs import FORCE, refuse_foreign
 from evenrank.cli.talk import say
 from evenrank.parallel import n_cores
@@ -66,6 +66,7 @@ def _warn(text: str) -> None:
     help="A dimension of your own: its name, the metadata field with its groups, and a TOML file with the share of "
     "each group; may be repeated.",
 )
+@click.option("--at-once", is_flag=True, help="Use the new data at once, without an index until one is built.")
 def import_command(
     folder: Path,
     metadata: Path | None,
@@ -80,12 +81,17 @@ def import_command(
     page_views: Path | None,
     subjects: Path | None,
     dimensions: tuple[str, ...],
+    at_once: bool,
 ) -> None:
     """Make the collection FOLDER from official files (or your own in the same formats).
 
     Files of 2021 and of 2022 are taken as they are. Judgments of --qrels replace those of the topic files; a topic that
     no file names is an evaluation topic. Sizes, checksums and counts are compared with those of the track. An import
     that fails or is killed leaves the old collection, or none.
+
+    A collection that has an index keeps its data and index in use until `evenrank index` has indexed the new articles,
+    and then changes to both in one step. Where pages and texts stay the same, so does the index, and the change is
+    immediate.
     """
     from evenrank.trec.describe import table_text
 
@@ -109,8 +115,96 @@ def import_command(
         page_views=page_views,
         subjects=subjects,
     )
-    collection = evenrank.import_collection(folder, files, warn=_warn, workers=n_cores())
+    collection = evenrank.import_collection(folder, files, warn=_warn, workers=n_cores(), at_once=at_once)
     click.echo(table_text(collection))
+
+
+@command.command("update")
+@click.argument("folder", type=FILE)
+@click.option("--changes", type=INPUT, required=True, help="JSON lines: pages and topics to put in or delete.")
+@click.option(
+    "--date", metavar="DATE", help="Date of the data after the changes, e.g. 2026-11-18.  [default: as before]"
+)
+def update_command(folder: Path, changes: Path, date: str | None) -> None:
+    """Apply changes to the collection FOLDER, its index and its vectors, in one step.
+
+    Each line of the changes puts a page or a topic in, or deletes one (docs: Updates). The result is that of importing
+    and indexing the changed pages, at the cost of those pages; servers and searches have the earlier version until the
+    new one is complete. After a failure or a kill, give the same command again.
+    """
+    click.echo(evenrank.update_collection(folder, changes, date=date, warn=_warn))
+
+
+@command.command("changes")
+@click.argument("editions", metavar="[OLD NEW]", type=FILE, nargs=-1)
+@click.option("--old-metadata", type=INPUT, help="Metadata of the old edition.")
+@click.option("--new-metadata", type=INPUT, help="Metadata of the new edition.")
+@click.option("--wiki", metavar="URL", help="Take changes from this wiki, e.g. https://en.wikipedia.org/")
+@click.option("--api", metavar="URL", help="Address of its api.php.  [default: below the wiki's address]")
+@click.option("--contact", help="Your e-mail or web address, which the wiki is told.")
+@click.option("--since", metavar="TIME", help="Changes of the wiki since then, at most 29 days ago.")
+@click.option("--events", type=INPUT, help="MediaWiki's events instead: recentchange or page_change, or - for a pipe.")
+@click.option("--wiki-name", metavar="NAME", help="Name of the wiki whose events are wanted, e.g. enwiki.")
+@click.option("--collection", type=FILE, help="Delete only pages of this collection, by their titles, too.")
+@click.option("-o", "--output", type=FILE, required=True, help="File of changes; - is standard output.")
+def changes_command(
+    editions: tuple[Path, ...],
+    old_metadata: Path | None,
+    new_metadata: Path | None,
+    wiki: str | None,
+    api: str | None,
+    contact: str | None,
+    since: str | None,
+    events: Path | None,
+    wiki_name: str | None,
+    collection: Path | None,
+    output: Path,
+) -> None:
+    """Write the changes between two editions, or of a wiki, for `evenrank collection update`.
+
+    OLD and NEW are corpora, dumps (MediaWiki XML, Cirrus search) or collections; metadata are compared as well if both
+    editions name theirs, or alone. Changes of a wiki come from its API (--since) or from its events (--events), and
+    have the texts that the pages have now.
+    """
+    if wiki is None:
+        if len(editions) not in (0, 2) or not (editions or (old_metadata and new_metadata)):
+            raise click.UsageError("name two editions OLD NEW, or --old-metadata and --new-metadata, or --wiki URL")
+        old, new = editions or (None, None)
+        counts = evenrank.compare_editions(
+            evenrank.Edition(old, old_metadata), evenrank.Edition(new, new_metadata), output, _warn
+        )
+        say(str(counts))
+        return
+    if editions or (since is None) == (events is None) or contact is None:
+        raise click.UsageError("--wiki needs --contact and either --since or --events, and no editions")
+    _write_wiki_changes(api, wiki, contact, since, events, wiki_name, collection, output)
+
+
+def _write_wiki_changes(
+    api: str | None,
+    wiki: str,
+    contact: str,
+    since: str | None,
+    events: Path | None,
+    wiki_name: str | None,
+    collection: Path | None,
+    output: Path,
+) -> None:
+    from evenrank.io.atomic import atomic_file
+    from evenrank.wikipedia.mediawiki.settings import WikiSettings, api_of
+
+    with needs_wiki():
+        from evenrank.trec.wiki_changes import changed_since, read_events, write_wiki_changes
+        from evenrank.wikipedia.mediawiki.client import WikiClient
+
+    opened = None if collection is None else evenrank.Collection.open(collection)
+    found = None if events is None else read_events(events, wiki_name)
+    with WikiClient(WikiSettings(api or api_of(wiki), contact)) as client:
+        changed = changed_since(client, str(since)) if found is None else found
+        with atomic_file(output) as file:
+            n_lines = write_wiki_changes(client, changed, opened, file.write)
+    until = f" up to {changed.until}" if changed.until else ""
+    say(f"{n_lines:,} changes{until}" + ("" if changed.is_all else "; the wiki has more: use --since with that time"))
 
 
 @command.command("describe")

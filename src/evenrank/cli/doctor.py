@@ -18,7 +18,7 @@ from evenrank.cli.options import StoreLocation
 from evenrank.database.database import Location, is_database_address, kinds_in, open_database, shown_location
 from evenrank.errors import DamagedStoreError, EvenrankError
 
-FINE = "as it was written"
+FINE = "intact"
 BEFORE_CHECKSUMS = "not checked: it was made before checksums were kept"
 
 
@@ -50,7 +50,7 @@ def check_path(path: Location) -> Iterator[Finding]:
 
 def _check_collection(folder: Path) -> Iterator[Finding]:
     from evenrank.trec.checksums import file_fault
-    from evenrank.trec.manifest import FILE_NAME, read_manifest
+    from evenrank.trec.manifest import FILE_NAME, read_manifest, waiting_manifest
 
     again = "import it again"
     try:
@@ -66,7 +66,12 @@ def _check_collection(folder: Path) -> Iterator[Finding]:
         fault = file_fault(data, name, manifest.files)
         yield Finding(data / name, fault or FINE, again if fault else "", bool(fault))
     yield from _check_sources(folder)
-    yield from _check_index(folder / "index")
+    if manifest.index_folder:
+        yield from _check_index(folder / manifest.index_folder)
+    if waiting := waiting_manifest(folder):
+        yield Finding(
+            folder / waiting.data_folder, "waits for its index", f"run: evenrank index {folder}", is_checked=False
+        )
     if (model := folder / "relevance-model.json").exists():
         yield _check_model(model)
     for store in sorted(folder.glob("*.sqlite")):
@@ -93,16 +98,17 @@ def _check_sources(folder: Path) -> Iterator[Finding]:
 
 
 def _check_index(folder: Path) -> Iterator[Finding]:
-    from evenrank.retrieval.engine.engines import FILE_NAME, read_state
+    from evenrank.retrieval.engine.engines import read_state
     from evenrank.trec.checksums import FILE_NAME as CHECKSUMS
     from evenrank.trec.checksums import ChecksumError, folder_faults
+    from evenrank.trec.manifest import BUILD_FILE
 
     if not folder.exists():
         return
     rebuild = f"remove the folder and run: evenrank index {folder.parent}"
     state = read_state(folder)
     if state is None:
-        yield Finding(folder / FILE_NAME, "cannot be read", rebuild, True)
+        yield Finding(folder / BUILD_FILE, "cannot be read", rebuild, True)
     elif not state.is_complete:
         yield Finding(folder, "not finished", f"run: evenrank index {folder.parent}", is_checked=False)
     elif not (folder / CHECKSUMS).exists():

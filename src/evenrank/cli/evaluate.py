@@ -11,12 +11,22 @@ import click
 import orjson
 
 from evenrank.cli.outputs import check_output
-from evenrank.cli.scoring_options import ScoringOptions, depth_options, protocol_options, scoring_options
+from evenrank.cli.scoring_options import (
+    JUDGMENTS,
+    ScoringOptions,
+    depth_options,
+    open_judged,
+    protocol_options,
+    runs_that_count,
+    scoring_options,
+    uncertainty_options,
+)
 from evenrank.cli.talk import is_verbose, say
 from evenrank.core.records import Run
 from evenrank.io.runs import read_runs
 from evenrank.scoring.evaluate import judged_part, score_files
 from evenrank.scoring.results import Results
+from evenrank.scoring.score_bounds import SCOPES
 from evenrank.scoring.tables.results import RENDERERS, intervals_table, runs_table, settings_lines, topics_table
 from evenrank.scoring.tables.table import Table, text_of
 from evenrank.trec.collection import Collection
@@ -26,8 +36,12 @@ ATTENTION_HELP = (
     "How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade) or "
     "table:FILE, a weight per line.  [default: log]"
 )
-FIGURE_HELP = "Draw the curves of --depths, too (.pdf, .png, .svg)."
-SENSITIVITY_HELP = "The main measure under variants of the protocol: blend of the target, unknown pages, judged pages."
+FIGURE_HELP = "Draw the curves of --depths or the intervals of --uncertainty, too (.pdf, .png, .svg)."
+SENSITIVITY_HELP = "The main measure under variants: blend of the target, unknown pages, judged pages, wrong groups."
+BOUNDS_HELP = (
+    "Also the lowest and the highest possible scores, whatever unknown groups and unjudged pages are: pages that the "
+    "runs rank, those of the whole collection, or none (groups alone)."
+)
 FORMATS = ("table", "tsv", "csv", "json", "latex")
 
 
@@ -41,8 +55,11 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 @click.option("--attributes", is_flag=True, help="Score each dimension alone, each set, and all together.")
 @click.option("--depths", metavar="N,N,…|auto", help="nDCG, AWRF and Score of Task 1 runs at these depths.")
 @click.option("--figure", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=FIGURE_HELP)
+@uncertainty_options
 @click.option("--sensitivity", "varied", is_flag=True, help=SENSITIVITY_HELP)
+@click.option("--bounds", "unjudged", type=click.Choice(list(SCOPES)), help=BOUNDS_HELP)
 @click.option("--intervals", "all_intervals", is_flag=True, help="A row per run and measure, each with its interval.")
+@JUDGMENTS
 @click.option("-q", "per_topic", is_flag=True, help="A row per topic, then a row `all`.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option(
@@ -65,8 +82,13 @@ def command(
     attributes: bool,
     depths: str | None,
     figure: Path | None,
+    uncertainty: str,
+    assume: tuple[str, ...],
+    draws: int,
     varied: bool,
+    unjudged: str | None,
     all_intervals: bool,
+    judgments: Path | str | None,
     per_topic: bool,
     form: str,
     topic_stats: Path | None,
@@ -77,29 +99,75 @@ def command(
     values are bold, by the direction of each measure. Notes go to standard error, with -v also the protocol's settings.
     """
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only, attention)
-    one_table = {"--attributes": attributes, "--depths": depths is not None, "--sensitivity": varied}
+    one_table = {
+        "--attributes": attributes,
+        "--depths": depths is not None,
+        "--sensitivity": varied,
+        "--uncertainty": bool(uncertainty),
+    }
+    if unjudged is not None and any(one_table.values()):
+        raise click.UsageError("--bounds are of the scores as they are; leave out the other table")
     if sum(one_table.values()) > 1:
         raise click.UsageError(f"choose one of {', '.join(name for name, is_set in one_table.items() if is_set)}")
-    if figure is not None and depths is None:
-        raise click.UsageError("--figure draws the curves of --depths; give those too")
+    if figure is not None and depths is None and not uncertainty:
+        raise click.UsageError("--figure draws the curves of --depths or the intervals of --uncertainty; give one too")
+    if assume and not uncertainty:
+        raise click.UsageError("--assume is the model of --uncertainty; name its sources too")
+    if figure is not None:
+        from evenrank.io.figures import check_figure
+
+        check_figure(figure)
+    runs = runs_that_count(runs, judgments)
     if depths is not None:
-        score_depths(Collection.open(collection), runs, options, depths, form, figure)
+        score_depths(open_judged(collection, judgments), runs, options, depths, form, figure)
         return
     if varied:
-        score_variants(Collection.open(collection), runs, options, form)
+        score_variants(open_judged(collection, judgments), runs, options, form)
         return
     if attributes:
-        score_attributes(Collection.open(collection), runs, options, measures, form)
+        score_attributes(open_judged(collection, judgments), runs, options, measures, form)
         return
     results = score_files(
-        collection, runs, options.protocol, options.groups, options.settings, judged_only=judged_only, measures=measures
+        open_judged(collection, judgments),
+        runs,
+        options.protocol,
+        options.groups,
+        options.settings,
+        judged_only=judged_only,
+        measures=measures,
+        uncertainty=uncertainty,
+        assume=list(assume) or None,
+        draws=draws,
+        bounds=unjudged,
     )
     if topic_stats is not None:
         from evenrank.scoring.feedback import write_topic_stats
 
         write_topic_stats(results, topic_stats)
-    click.echo(render_results(results, form, per_topic, all_intervals=all_intervals), nl=False)
+    if uncertainty:
+        print_uncertainty(results, form, figure)
+    else:
+        click.echo(render_results(results, form, per_topic, all_intervals=all_intervals), nl=False)
+    if results.bounds is not None and form != "json":
+        click.echo("".join(f"\n{RENDERERS[form](results.bounds_table(task))}" for task in results.tasks), nl=False)
+    for said in results.conclusions():
+        say(said)
     say_notes(results, with_settings=form != "json", with_intervals=True)
+
+
+def print_uncertainty(results: Results, form: str, figure: Path | None) -> None:
+    """Print intervals that carry what is unknown, differences of runs, and groups; draw them if asked to."""
+    tables = [table for found in results.uncertainty.values() for table in found.tables()]
+    print_tables(tables, results.to_json(), form)
+    for task, found in results.uncertainty.items():
+        for note in found.notes:
+            say(f"task {task}: {note}" if len(results.uncertainty) > 1 else note)
+        if figure is not None:
+            from evenrank.io.figures import figure_style, save_figure_as
+
+            several = len(results.uncertainty) > 1
+            with figure_style():
+                save_figure_as(found.plot(), figure.with_stem(f"{figure.stem}-task{task}") if several else figure)
 
 
 def score_attributes(
@@ -123,14 +191,10 @@ def score_depths(
     opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, depths: str, form: str, figure: Path | None
 ) -> None:
     """Print Task 1 runs at several depths, and draw them if asked to."""
-    from evenrank.io.figures import FORMATS as FIGURES
-    from evenrank.io.figures import figure_style, require_matplotlib, save_figure_as
+    from evenrank.io.figures import figure_style, save_figure_as
     from evenrank.scoring.depth_curves import depth_curves
 
     if figure is not None:
-        if figure.suffix[1:] not in FIGURES:
-            raise click.BadParameter(f"{figure}: not one of .{', .'.join(FIGURES)}", param_hint="--figure")
-        require_matplotlib()
         check_output(opened, figure)
     parts = [] if depths == "auto" else [part.strip() for part in depths.split(",")]
     wrong = [part for part in parts if not (part.isascii() and part.isdigit() and len(part) < 10)]
@@ -152,7 +216,10 @@ def score_variants(opened: Collection, runs: tuple[Path, ...], options: ScoringO
 
     loaded = scored_runs(opened, runs, options)
     found = sensitivity(opened, loaded, options.protocol, options.groups, **options.settings)
-    print_tables([found.table(task) for task in found.scores], found.to_json(), form)
+    tables = [table for task in found.scores for table in (found.table(task), found.change_table(task))]
+    print_tables(tables, found.to_json(), form)
+    for note in found.notes():
+        say(f"note: {note}")
 
 
 def scored_runs(opened: Collection, runs: tuple[Path, ...], options: ScoringOptions) -> list[Run]:

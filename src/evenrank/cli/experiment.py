@@ -1,19 +1,37 @@
-"""`evenrank experiment`: a study from a TOML file to one folder with its report."""
+"""`evenrank experiment`: a study from a TOML file, or a published table made again, in one folder with its report."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 import evenrank
-from evenrank.cli.options import InputFile
+from evenrank.cli.options import DEVICE, ENCODER, POOLING, SEED, InputFile, encoder_settings
 from evenrank.cli.rank import WORKERS
 from evenrank.cli.talk import say
 from evenrank.measures.registry import MAIN
 
+YEARS = (2021, 2022)
 
-@click.command("experiment")
+
+class StudyGroup(click.Group):
+    """A group whose usual command is `run`: `experiment FILE.toml` is `experiment run FILE.toml`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("experiment", cls=StudyGroup)
+def command() -> None:
+    """Studies: `experiment FILE.toml` runs one of your own (short for `experiment run FILE.toml`), and
+    `experiment reproduce-2021 DIR` makes all runs of the track's published tables again."""
+
+
+@command.command("run")
 @click.argument("study", metavar="FILE.toml", type=InputFile())
 @click.option(
     "-o",
@@ -24,7 +42,7 @@ from evenrank.measures.registry import MAIN
 )
 @WORKERS
 @click.option("--check", is_flag=True, help="Only check the file, and say what would be run.")
-def command(study: Path, output: Path | None, workers: int, check: bool) -> None:
+def run_command(study: Path, output: Path | None, workers: int, check: bool) -> None:
     """Run the study that FILE.toml describes: data, policies (tuned or fixed), measures, tests of all pairs, Pareto
     frontiers, LaTeX tables and figures, in one folder with the page `report.html`.
 
@@ -45,3 +63,53 @@ def command(study: Path, output: Path | None, workers: int, check: bool) -> None
         if len(found.groups) > 1 and any((one.task, one.measure) == (task, measure) for one in found.regrets):
             click.echo(text_of(regret_table(found.regrets, task, measure)))
     say(f"report: {folder / 'report.html'}")
+
+
+def _reproduce_command(year: int) -> click.Command:
+    @click.command(f"reproduce-{year}")
+    @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+    @click.option(
+        "--collection",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Collection of the official data.  [default: one of the track's shape is generated in DIR]",
+    )
+    @click.option("--pages", type=click.IntRange(min=100), default=20_000, show_default=True, help="Pages to generate.")
+    @click.option("--topics", type=click.IntRange(min=4), default=106, show_default=True, help="Topics to generate.")
+    @click.option(
+        "--format",
+        "form",
+        type=click.Choice(["table", "json"]),
+        default="table",
+        show_default=True,
+        help="Of the output.",
+    )
+    @ENCODER
+    @POOLING
+    @DEVICE
+    @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of everything that is drawn.")
+    @WORKERS
+    def reproduce_command(
+        folder: Path, pages: int, topics: int, form: str, encoder: str | None, pooling: Any, device: Any, **others: Any
+    ) -> None:
+        import orjson
+
+        network = encoder_settings(encoder, pooling, device)
+        found = evenrank.reproduce(year, folder, n_pages=pages, n_topics=topics, encoder=network, say=say, **others)
+        if form == "json":
+            click.echo(orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
+        else:
+            click.echo(str(found))
+        say(f"report: {folder / 'report.html'}")
+
+    reproduce_command.help = (
+        f"Make all runs of the tables of the TREC {year} Fair Ranking Track, score them, and show them beside the "
+        "published figures, with differences, Kendall's τ of the orders, and effects against the run by relevance.\n\n"
+        "Every run is marked close, reconstructed or approximate, with what is missing. Runs that used RoBERTa or BERT "
+        "take the network of --encoder, and words without it. Finished runs are kept in DIR, so that an interrupted "
+        "command resumes."
+    )
+    return reproduce_command
+
+
+for _year in YEARS:
+    command.add_command(_reproduce_command(_year))

@@ -21,7 +21,11 @@ from evenrank.parallel import n_cores
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Cores to use.  [default: all]")
 @spark_options
-@click.option("--dense", is_flag=True, help="Make text vectors of all pages too: pages are then found by meaning.")
+@click.option(
+    "--dense/--no-dense",
+    default=None,
+    help="Make text vectors of all pages too: pages are then found by meaning.  [default: if the index has them]",
+)
 @ENCODER
 @POOLING
 @DEVICE
@@ -32,19 +36,22 @@ def command(
     spark_master: str | None,
     spark_remote: str | None,
     spark_pairs: tuple[str, ...],
-    dense: bool,
-    encoder: Path | None,
+    dense: bool | None,
+    encoder: str | None,
     pooling: str | None,
     device: str | None,
 ) -> None:
-    """Build the text index of the collection DIR from its corpus, under DIR/index.
+    """Build the text index of the collection DIR from its corpus, in a folder of its own, DIR/index-N.
 
-    An interrupted build resumes where it stopped; a finished one is left as it is. Broken records are skipped and
+    An interrupted build resumes where it stopped; a finished one is left as it is. An earlier index stays in use, with
+    the data it was made from, until the new one is complete; then DIR switches to the new data and index in one step.
+    Text vectors are kept: those of changed and new pages are made before the switch. Broken records are skipped and
     reported. With --dense (implied by --encoder, --pooling and --device), the models hybrid and learned also find
     pages by meaning; the vectors are kept beside the index, and an interrupted run resumes. With a --spark option, the
     executors of a Spark cluster prepare the pages of an index on OpenSearch; they see DIR under the same path.
     """
     from evenrank.io.faults import FaultLog
+    from evenrank.retrieval.encode.dense import encode_index, recorded_encoders
     from evenrank.retrieval.engine.engines import index_folder
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.trec.collection import Collection
@@ -54,7 +61,18 @@ def command(
     spark = asked_session(spark_master, spark_remote, spark_pairs)
     cores = threads or n_cores()
     start = time.monotonic()
-    opened = build_index(collection, faults, engine=engine, n_threads=cores, workers=cores, spark=spark)
+    settings = encoder_settings(encoder, pooling, device)
+    has_same_encoder = settings is None or (settings,) == recorded_encoders(index_folder(collection))
+    opened = build_index(
+        collection,
+        faults,
+        engine=engine,
+        n_threads=cores,
+        workers=cores,
+        spark=spark,
+        keeps_vectors=dense is not False and has_same_encoder,
+    )
+    collection = Collection.open(folder)
     if report := faults.report():
         say(report)
     facts = opened.statistics()
@@ -62,9 +80,7 @@ def command(
     click.echo(
         f"{index_folder(collection)}: {facts.n_pages:,} articles, {facts.size_bytes / 1e6:,.1f} MB, {seconds:.1f} s"
     )
-    settings = encoder_settings(encoder, pooling, device)
-    if dense or settings is not None:
-        from evenrank.retrieval.encode.dense import encode_index
-
-        vectors = encode_index(collection, settings)
-        click.echo(f"{vectors.cache.path}: {len(vectors.cache):,} vectors; {vectors.cost}")
+    if dense or (settings is not None and dense is None):
+        for vectors in encode_index(collection, settings):
+            name, n = vectors.encoder.name, len(vectors.cache)
+            click.echo(f"{vectors.cache.path}: {n:,} vectors by {name}; {vectors.cost}")

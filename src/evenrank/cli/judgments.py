@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
+from evenrank.cli.judging_work import COMMANDS
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
-from evenrank.cli.options import NEW_STORE, SEED, STORE, FiniteRange, InputFile
+from evenrank.cli.options import NEW_STORE, SEED, STORE, InputFile
+from evenrank.cli.scoring_options import PROTOCOL_NAME
 from evenrank.cli.talk import say
+from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.text_ids import TextIds
+from evenrank.errors import listed
 from evenrank.trec.assessment.agreement import Agreement, Bootstrap, Disagreement, Estimate
 from evenrank.trec.assessment.agreement import measure_agreement as measure
-from evenrank.trec.assessment.assessors import Overlap, add_assessor, assessors, load_pool
-from evenrank.trec.assessment.assessors import assign_pages as give
+from evenrank.trec.assessment.assessors import add_assessor, erase_name, load_pool
+from evenrank.trec.assessment.campaign import revise_topics
 from evenrank.trec.assessment.coverage import coverage, max_tiers, pace
-from evenrank.trec.assessment.files import EXPORTS, IMPORTS, count_left_out, shown_page
+from evenrank.trec.assessment.files import (
+    EXPORTS,
+    IMPORTS,
+    count_left_out,
+    export_judgments,
+    import_machine_judgments,
+    read_exported_log,
+    shown_page,
+)
+from evenrank.trec.assessment.log import check_log, find_departures, log_entries
+from evenrank.trec.assessment.machine import compare_with_people
 from evenrank.trec.assessment.pool_file import read_pool
-from evenrank.trec.assessment.votes import filled_store, open_store, text_ids_of
+from evenrank.trec.assessment.votes import count_tokens_with, filled_store, open_store, set_max_grade, text_ids_of
 from evenrank.trec.collection import Collection
 
 FILE = InputFile(exists=True)
 NEW_FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 FORMS = ["qrels", "topics", "votes"]
+RUN_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.group(name="judgments")
@@ -35,6 +51,10 @@ def command() -> None:
     """
 
 
+for one in COMMANDS:
+    command.add_command(one)
+
+
 @command.command()
 @click.argument("store", type=NEW_STORE)
 @click.option("--pool", type=FILE, required=True, help="Pages to judge, from evenrank pool build.")
@@ -43,9 +63,13 @@ def command() -> None:
 def create(store: Path | str, pool: Path, collection: str | None, seed: int) -> None:
     """Create a judgments file, or add the new pages of a larger pool to it."""
     read = read_pool(pool)
-    titles = {t.id: t.title for t in Collection.open(collection).topics} if collection else {}
+    topics = Collection.open(collection).topics if collection else ()
     with filled_store(store, seed) as opened:
-        say(f"{load_pool(opened, read, titles):,} new pages of {len(read.pages):,}")
+        say(
+            f"{load_pool(opened, read, {topic.id: topic.title for topic in topics}):,} new pages of {len(read.pages):,}"
+        )
+        if revised := revise_topics(opened, topics):
+            say(f"new text for topics {listed(revised)}: votes from now on carry its version")
 
 
 @command.command()
@@ -58,18 +82,6 @@ def assessor(store: Path | str, name: str, organiser: bool, url: str | None) -> 
     with open_store(store) as opened:
         secret = add_assessor(opened, name, "organiser" if organiser else "assessor")
     click.echo(f"{url.rstrip('/')}/judge/{secret}" if url else secret)
-
-
-@command.command()
-@click.argument("store", type=STORE)
-@click.option("--overlap", type=FiniteRange(0, 1), default=0.1, show_default=True, help="Share judged by several.")
-@click.option("--judges", type=click.IntRange(min=2), default=2, show_default=True, help="Assessors of such a page.")
-def assign(store: Path | str, overlap: float, judges: int) -> None:
-    """Assign every unassigned page to an assessor, and a sample of them to several."""
-    with open_store(store) as opened:
-        names = [entry.name for entry in assessors(opened) if entry.role == "assessor" and entry.has_link]
-        n_given = give(opened, names, Overlap(overlap, judges))
-        say(f"{n_given:,} page{'s' * (n_given != 1)} given to {len(names)} assessor{'s' * (len(names) != 1)}")
 
 
 @command.command()
@@ -98,22 +110,39 @@ def _seconds(value: float | None) -> str:
 @click.argument("file", type=FILE)
 @click.option("--format", "form", type=click.Choice(FORMS), default="qrels", show_default=True)
 @click.option("--assessor", "name", default="imported", show_default=True, help="Whose votes they are (not for votes).")
-def import_(store: Path | str, file: Path, form: str, name: str) -> None:
-    """Import judgments; those already in STORE are skipped. STORE is created if it does not exist."""
+@click.option(
+    "--machine", metavar="SOURCE", help="Judgments of a program (qrels only): kept apart, they settle nothing."
+)
+def import_(store: Path | str, file: Path, form: str, name: str, machine: str | None) -> None:
+    """Import judgments; those already in STORE are skipped. STORE is created if it does not exist.
+
+    Tiers and scale come from the record that export writes beside a file.
+    """
+    if machine is not None and form != "qrels":
+        raise click.UsageError("--machine reads qrels: topic, 0, page, grade")
     with filled_store(store) as opened:
+        if machine is not None:
+            n_new = import_machine_judgments(opened, file, machine)
+            say(f"{n_new:,} new judgments of {machine}, kept apart from votes")
+            return
         n_votes = IMPORTS[form](opened, file, name)
         say("1 new vote" if n_votes == 1 else f"{n_votes:,} new votes")
 
 
 @command.command()
 @click.argument("store", type=STORE)
-@click.option("--format", "form", type=click.Choice(FORMS), default="qrels", show_default=True)
+@click.option("--format", "form", type=click.Choice(list(EXPORTS)), default="qrels", show_default=True)
 @click.option("-o", "--output", type=NEW_FILE, required=True)
 def export(store: Path | str, form: str, output: Path) -> None:
-    """Write settled grades (qrels, topics) or every vote (votes); what is undecided is never a 0."""
+    """Write settled grades (qrels, topics), every vote (votes), the log, or the judgments of programs (machine).
+
+    What is undecided is never a 0. A record beside the file (FILE.json) has tiers, scale and coverage, which imports
+    and scorers read; the export is an entry of the log.
+    """
     with open_store(store) as opened:
-        EXPORTS[form](opened, output)
-        undecided = count_left_out(opened) if form != "votes" else {}
+        if not export_judgments(opened, form, output):
+            say("the judgments file can only be read: the export is not in its log")
+        undecided = count_left_out(opened) if form in ("qrels", "topics") else {}
     if undecided:
         counts = ", ".join(f"{n:,} {status}" for status, n in sorted(undecided.items()))
         say(f"left out, because they have no settled grade: {counts}")
@@ -124,7 +153,11 @@ def export(store: Path | str, form: str, output: Path) -> None:
 @click.option("--resamples", type=click.IntRange(min=100), default=9999, show_default=True, help="Of the intervals.")
 @FORMAT
 def agreement(store: Path | str, resamples: int, form: str) -> None:
-    """Cohen's κ of each pair, Krippendorff's α of all, with 95 % intervals, and the disagreements."""
+    """Krippendorff's α of all and by topic, Cohen's κ of each pair and by topic, with 95 % intervals; disagreements.
+
+    Each is measured on first votes, which people gave on their own, and on the votes that count now, which may have
+    changed after a discussion.
+    """
     with open_store(store) as opened:
         ids, found = text_ids_of(opened), measure(opened, Bootstrap(n_resamples=resamples))
     if form == "json":
@@ -142,12 +175,19 @@ def _with_shown_pages(found: Any, ids: TextIds | None) -> Any:
 
 
 def _echo_agreement(found: Agreement, ids: TextIds | None) -> None:
-    pairs = [
-        (f"Cohen's κ, {p.first} and {p.second}", p.n_pages, shown_number(p.observed), p.kappa) for p in found.pairs
-    ]
-    estimates = [("Krippendorff's α", found.n_pages, "–", found.alpha), *pairs]
-    names = ["agreement", "pages", "observed", "value", "low", "high"]
-    echo_table(names, [[*cells, *_estimate(estimate)] for *cells, estimate in estimates])
+    first = (found.first_n_pages, found.first_alpha, found.first_pairs, found.first_topics)
+    final = (found.n_pages, found.alpha, found.pairs, found.topics)
+    rows: list[list[object]] = []
+    for votes, (n_pages, alpha, pairs, topics) in (("first", first), ("final", final)):
+        rows.append(["Krippendorff's α", votes, n_pages, "–", *_estimate(alpha)])
+        rows += [
+            [f"Cohen's κ, {p.first} and {p.second}", votes, p.n_pages, shown_number(p.observed), *_estimate(p.kappa)]
+            for p in pairs
+        ]
+        for topic in topics:
+            rows.append([f"α, topic {topic.topic}", votes, topic.n_pages, "–", *_estimate(topic.alpha)])
+            rows.append([f"κ, topic {topic.topic}", votes, topic.n_pages, "–", *_estimate(topic.kappa)])
+    echo_table(["agreement", "votes", "pages", "observed", "value", "low", "high"], rows)
     echo_table(["topic", "page", "state", "votes"], [_disagreement(entry, ids) for entry in found.disagreements])
 
 
@@ -158,3 +198,126 @@ def _disagreement(entry: Disagreement, ids: TextIds | None) -> list[object]:
 
 def _estimate(estimate: Estimate) -> list[str]:
     return [shown_number(value) for value in (estimate.value, estimate.low, estimate.high)]
+
+
+@command.command(name="report")
+@click.argument("store", type=STORE)
+@click.argument("collection", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("runs", metavar="RUN...", type=FILE, nargs=-1, required=True)
+@click.option("-o", "--output", metavar="OUTDIR", type=click.Path(file_okay=False, path_type=Path), required=True)
+@click.option("--protocol", type=PROTOCOL_NAME, default=DEFAULT_PROTOCOL, show_default=True, help="Scoring choices.")
+@click.option("--title", default="Results of the campaign", show_default=True, help="Heading of the page.")
+@click.option("--citation", default="", help="How to cite the results.")
+def report_command(
+    store: Path | str,
+    collection: Path,
+    runs: Sequence[Path],
+    output: Path,
+    protocol: str,
+    title: str,
+    citation: str,
+) -> None:
+    """Write a results page to publish, with the judgments behind it, in one folder; no assessor is named."""
+    from evenrank.scoring.report.campaign_report import campaign_report
+
+    campaign_report(collection, store, runs, output, protocol, title=title, citation=citation)
+    say(f"{output / 'index.html'}")
+
+
+@command.command()
+@click.argument("store", type=STORE)
+@click.option(
+    "--check", is_flag=True, help="Check that no entry and no vote was changed or removed; exit 1 if one was."
+)
+@click.option(
+    "--against", metavar="LOG", type=FILE, help="With --check: a log that was exported earlier must be its beginning."
+)
+@FORMAT
+def log(store: Path | str, check: bool, against: Path | None, form: str) -> None:
+    """Show who did what, in order: people by pseudonym, each entry chained to the one before by its digest."""
+    if against is not None and not check:
+        raise click.UsageError("--against belongs to --check")
+    kept = read_exported_log(against) if against else []
+    with open_store(store) as opened:
+        entries = list(log_entries(opened))
+        faults = [*check_log(opened), *find_departures(entries, kept)] if check else []
+    if form == "json":
+        echo_json([entry.record() for entry in entries])
+    else:
+        rows = [[e.number, e.time, e.actor, e.action, _details(e.details), e.digest[:12]] for e in entries]
+        echo_table(["entry", "time", "who", "action", "details", "digest"], rows)
+    for fault in faults:
+        say(fault)
+    if check:
+        say("the log is broken" if faults else f"{len(entries):,} entries, an unbroken chain")
+    if faults:
+        raise click.exceptions.Exit(1)
+
+
+def _details(details: dict[str, Any]) -> str:
+    """What an entry is about on one line; long lists are counted."""
+    return ", ".join(
+        f"{name}: {len(value) if isinstance(value, (list, dict)) and len(value) > 2 else value}"
+        for name, value in sorted(details.items())
+    )
+
+
+@command.command()
+@click.argument("store", type=STORE)
+@click.argument("grade", type=click.IntRange(1, 3))
+def scale(store: Path | str, grade: int) -> None:
+    """Ask for grades from 0 to GRADE; refused once grades were given, whose meaning would change."""
+    with open_store(store) as opened:
+        set_max_grade(opened, grade)
+
+
+@command.command()
+@click.argument("store", type=STORE)
+@click.argument("name")
+def erase(store: Path | str, name: str) -> None:
+    """Put a pseudonym in place of NAME everywhere; votes stay, and the chain of the log holds."""
+    with open_store(store) as opened:
+        say(f"{name} is {erase_name(opened, name)} from now on")
+        if n_tokens := count_tokens_with(opened, name):
+            say(f"{n_tokens:,} votes that an older version imported keep the name in their token")
+
+
+@command.command()
+@click.argument("store", type=STORE)
+@click.argument("run_files", metavar="RUN...", type=RUN_FILE, nargs=-1)
+@click.option(
+    "--collection", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="To score the runs on."
+)
+@click.option("--protocol", type=PROTOCOL_NAME, default=DEFAULT_PROTOCOL, show_default=True)
+@click.option("--resamples", type=click.IntRange(min=100), default=9999, show_default=True, help="Of the intervals.")
+@FORMAT
+def machine(
+    store: Path | str, run_files: tuple[Path, ...], collection: str | None, protocol: str, resamples: int, form: str
+) -> None:
+    """Show judgments of programs beside people's: agreement, and with runs Kendall's τ between the two leaderboards."""
+    if bool(run_files) != bool(collection):
+        raise click.UsageError("to compare leaderboards, give both runs and --collection")
+    from evenrank.io.runs import read_runs
+    from evenrank.scoring.rejudged import machine_leaderboards
+
+    with open_store(store) as opened:
+        found = compare_with_people(opened, Bootstrap(n_resamples=resamples))
+        boards = []
+        if collection:
+            on = Collection.open(collection)
+            boards = machine_leaderboards(on, read_runs(run_files, on.text_ids), opened, protocol)
+    if form == "json":
+        return echo_json({"sources": [asdict(one) for one in found], "leaderboards": [asdict(one) for one in boards]})
+    cells = [
+        [
+            *(one.source, one.n_judgments, one.agreement.n_pages, shown_number(one.agreement.observed)),
+            *(*_estimate(one.agreement.kappa), one.n_too_high, one.n_too_low),
+        ]
+        for one in found
+    ]
+    echo_table(["source", "judged", "with people", "observed", "κ", "low", "high", "too high", "too low"], cells)
+    for board in boards:
+        rows = [[run, *map(shown_number, pair)] for run, pair in board.scores.items()]
+        echo_table([f"task {board.task}, {board.measure}", "people", board.source], rows)
+        click.echo(f"Kendall's τ over {board.n_topics} topics: {shown_number(board.tau)}")
+    return None

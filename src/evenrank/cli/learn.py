@@ -64,7 +64,7 @@ def command(
     output: Path | None,
     dense: bool,
     cross: bool,
-    encoder: Path | None,
+    encoder: str | None,
     pooling: str | None,
     device: str | None,
     pairs: tuple[str, ...],

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import click
 import orjson
 
+from evenrank.core.safe_text import visible_line
+
 ID_COLUMNS = ("page_id", "page", "topic")
 
 
@@ -15,7 +17,7 @@ def print_listing(rows: Sequence[Mapping[str, object]], form: str) -> None:
     if form == "json":
         click.echo(orjson.dumps([dict(row) for row in rows], option=orjson.OPT_INDENT_2).decode())
     elif form == "tsv":
-        click.echo("\n".join("\t".join(map(str, line)) for line in _lines(rows)))
+        click.echo("\n".join("\t".join(visible_line(str(cell)) for cell in line) for line in _lines(rows)))
     else:
         click.echo(aligned(_lines(rows)))
 
@@ -36,7 +38,7 @@ class Id(int):
 
 def aligned(lines: Sequence[Sequence[object]]) -> str:
     """Lines of cells in columns, numbers to the right, a rule under the first line."""
-    texts = [[cell if isinstance(cell, str) else _number(cell) for cell in line] for line in lines]
+    texts = [[visible_line(cell) if isinstance(cell, str) else _number(cell) for cell in line] for line in lines]
     if not texts:
         return ""
     widths = [max(len(line[column]) for line in texts) for column in range(len(texts[0]))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -13,18 +14,22 @@ from typing import Any, NoReturn, cast
 import click
 
 from evenrank.cli.talk import with_talk_options
-from evenrank.core.safe_text import terminal_text
+from evenrank.core.safe_text import TerminalOutput, terminal_text
 from evenrank.errors import EvenrankError, UnknownNameError, hide_passwords, reason_of
 from evenrank.garbage import rare_collections
 
 COMMANDS: dict[str, str] = {
     "demo": "The whole chain on a generated collection, with a report; no network.",
     "collection": "Make, import, download and describe collections.",
+    "sync": "Keep a collection as a wiki is now.",
+    "attributes": "How far recorded groups can be trusted: audits and tables of errors.",
     "annotate": "Page metadata from Wikipedia and Wikidata dumps.",
     "topics": "Make topics from the projects of a wiki.",
     "index": "Build the text index of a collection.",
+    "models": "Text encoders and cross-encoders: list and fetch them.",
     "learn": "Train a relevance model on the training topics of a collection.",
     "search": "Find articles by words, for all groups or for one.",
+    "count": "How many pages of a topic are relevant, from a few judged ones.",
     "rank": "Fair rankings for coordinators (Task 1) and editors (Task 2).",
     "tune": "Settings of a policy that do best on training queries, within a budget.",
     "experiment": "A study from a TOML file: data, policies, tests, tables, figures, one report.",
@@ -48,7 +53,7 @@ COMMANDS: dict[str, str] = {
     "policies": "List the ranking policies.",
     "metrics": "List the measures.",
     "protocols": "List the scoring protocols and their choices.",
-    "doctor": "Versions and optional parts found; whether files are as they were written.",
+    "doctor": "Versions and optional parts found; whether files are intact.",
 }
 """Name and short help of every command; `evenrank.cli.NAME` holds it as `command`."""
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -117,6 +122,7 @@ def main() -> None:
     """
     add_on_one_thread()
     warnings.showwarning = _show_warning
+    _guard_output()
     try:
         sys.exit(_run())
     except (BrokenPipeError, _OutputClosedError):
@@ -147,6 +153,9 @@ def _run() -> int:
         _say("not enough memory (use fewer --workers, smaller files, or a larger machine)")
         _leave_quietly(2)
     except RuntimeError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # while a class was made, before Python 3.12
+            click.echo("interrupted", err=True)
+            return 130
         if "Symlink loop" not in str(error):  # how pathlib says it before Python 3.13
             raise
         return _say(error)
@@ -156,6 +165,15 @@ def _say(message: object) -> int:
     """Print an error; the exit code of errors."""
     click.echo(f"error: {terminal_text(hide_passwords(str(message)))}", err=True)
     return 2
+
+
+def _guard_output() -> None:
+    """Let standard output take any name, and no name command the terminal."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+        if sys.stdout.isatty():
+            encoding = sys.stdout.encoding
+            sys.stdout = TerminalOutput(sys.stdout.detach(), encoding, "backslashreplace", line_buffering=True)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from evenrank.errors import UnknownNameError
+from evenrank.errors import MissingExtraError, UnknownNameError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,17 @@ class NamedPath(click.Path):
         if value == "":
             self.fail("the name is empty (write . for the current folder).", param, ctx)
         return super().convert(value, param, ctx)
+
+
+@contextmanager
+def needs_wiki() -> Iterator[None]:
+    """A block that imports what reads a wiki, which an extra brings."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "urllib3":
+            raise
+        raise MissingExtraError("reading a wiki", "wiki") from error
 
 
 class InputFile(NamedPath):
@@ -107,14 +119,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 ENCODER = click.option(
     "--encoder",
-    metavar="PATH",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with model.onnx and tokenizer.json.  [default: the packaged encoder]",
+    metavar="NAME|PATH",
+    help="A text encoder by name (`evenrank models list`), or a folder with model.onnx and tokenizer.json.  [default: "
+    "those of the index, else those on this machine]",
 )
 POOLING = click.option(
     "--pooling",
     type=click.Choice(["first", "mean"]),
-    help="How tokens become a vector.  [default: first for the packaged encoder, else mean]",
+    help="How tokens become a vector.  [default: as a known encoder was trained, else mean]",
 )
 DEVICE = click.option(
     "--device",
@@ -127,35 +139,47 @@ MODEL = click.option(
     default="untrained",
     show_default=True,
     metavar="MODEL",
-    help="Relevance: untrained (words), dph (words as Terrier weighs them), hybrid (and text vectors), learned (by "
+    help="Relevance: untrained (words), dph or bm25 (words by one formula), hybrid (and text vectors), learned (by "
     "`evenrank learn`), or a model file.",
+)
+
+READ = click.option(
+    "--read",
+    "n_read",
+    type=click.IntRange(min=0, max=1000),
+    help="Pages of each topic that a cross-encoder reads, with the model hybrid.  [default: 30 where the cross-encoder "
+    "is on this machine; 0 in serve]",
 )
 
 
 def model_options(command: Command) -> Command:
-    """Add --model, --encoder, --pooling and --device to a command."""
-    for option in (DEVICE, POOLING, ENCODER, MODEL):
+    """Add --model, --encoder, --pooling, --device and --read to a command."""
+    for option in (READ, DEVICE, POOLING, ENCODER, MODEL):
         command = option(command)
     return command
 
 
-def encoder_settings(path: Path | None, pooling: str | None, device: str | None = None) -> EncoderSettings | None:
+def encoder_settings(path: str | None, pooling: str | None, device: str | None = None) -> EncoderSettings | None:
     """The encoder that the options describe; None when they say nothing."""
     from evenrank.retrieval.encode.encoder import EncoderSettings
 
     if path is None and pooling is None and device is None:
         return None
-    place = None if path is None else str(path)
-    return EncoderSettings(place, cast("Pooling | None", pooling), device=cast("Device", device or "cpu"))
+    return EncoderSettings(path, cast("Pooling | None", pooling), device=cast("Device", device or "cpu"))
 
 
 def chosen_model(
-    collection: Collection, model: str, encoder: Path | None, pooling: str | None, device: str | None = None
+    collection: Collection,
+    model: str,
+    encoder: str | None,
+    pooling: str | None,
+    device: str | None = None,
+    n_read: int | None = None,
 ) -> ModelChoice:
     """The relevance model that the options describe."""
     from evenrank.retrieval.model_choice import choose_model
 
-    return choose_model(collection, model, encoder_settings(encoder, pooling, device))
+    return choose_model(collection, model, encoder_settings(encoder, pooling, device), n_read)
 
 
 F = TypeVar("F", bound=Callable[..., Any])

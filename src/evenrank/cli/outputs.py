@@ -15,7 +15,7 @@ from evenrank.trec.collection import Collection
 
 STDOUT = Path("-")
 """Standard output."""
-OWN = ("manifest.json", "relevance-model.json", "desk.sqlite", "index", "source")
+OWN = ("manifest.json", "manifest-waiting.json", "relevance-model.json", "desk.sqlite", "index", "source")
 """What a collection's folder holds, beside its data."""
 ENTRIES_AT_ONCE = 10_000
 """Entries of a list, or rows of a table, that are written at once."""
@@ -38,7 +38,8 @@ def check_output(collection: Collection, *outputs: Path, replaceable: Path | Non
     `replaceable` is the one of the collection's own files that the result is meant to be.
     """
     folder = collection.path.resolve()
-    own = {folder / name for name in (*OWN, collection.manifest.data_folder)}
+    versions = (path.name for kind in ("data", "index") for path in folder.glob(f"{kind}-*"))
+    own = {folder / name for name in (*OWN, *versions)}
     own -= {replaceable.resolve()} if replaceable else set()
     wrong = []
     for path in outputs:

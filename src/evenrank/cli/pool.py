@@ -13,15 +13,22 @@ import click
 
 import evenrank
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
-from evenrank.cli.options import STORE, FiniteRange, InputFile
+from evenrank.cli.options import SEED, FiniteRange, InputFile
 from evenrank.cli.rank import TOPICS
-from evenrank.cli.scoring_options import PROTOCOL_NAME
+from evenrank.cli.scoring_options import (
+    JUDGMENTS,
+    PROTOCOL_NAME,
+    open_judged,
+    protocol_options,
+    runs_that_count,
+    scoring_options,
+)
 from evenrank.cli.talk import say
 from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.io.atomic import refuse_input
 
 if TYPE_CHECKING:
-    from evenrank.core.records import Topic
+    from evenrank.core.records import Task
     from evenrank.trec.assessment.pool import Pool
     from evenrank.trec.assessment.pool_file import PoolStatistics
     from evenrank.trec.assessment.unjudged import LeftOut
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = InputFile(exists=True)
 RUN = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+CHECKED_BY = "Protocol whose lengths runs are checked by."
 
 
 @click.group(name="pool")
@@ -40,7 +48,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("collection", metavar="DIR", type=FOLDER)
-@click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
+@click.argument("runs", metavar="RUN...", type=InputFile(), nargs=-1, required=True)
 @click.option("-o", "--output", metavar="POOL", type=click.Path(dir_okay=False, path_type=Path), required=True)
 @click.option(
     "--tier",
@@ -49,8 +57,11 @@ def command() -> None:
     multiple=True,
     help="A tier, in order of priority; may be repeated.  [default: 1:20 and 2:5x25, as in 2021]",
 )
-@click.option("--budget", type=click.IntRange(min=1), help="Maximum number of pages per topic.")
+@click.option("--budget", type=click.IntRange(min=1), help="Maximum number of pages per topic; tiers become smaller.")
+@click.option("--total", type=click.IntRange(min=1), help="Maximum number of pages of all topics together.")
 @TOPICS
+@click.option("--protocol", type=PROTOCOL_NAME, default=DEFAULT_PROTOCOL, show_default=True, help=CHECKED_BY)
+@click.option("--despite", metavar="REASON", default="", help="Take runs that fail the check, for this reason.")
 @click.option("--new", is_flag=True, help="Start over instead of extending an existing POOL.")
 def build(
     collection: Path,
@@ -58,14 +69,24 @@ def build(
     output: Path,
     tiers: Sequence[str],
     budget: int | None,
+    total: int | None,
     topics: tuple[str, ...],
+    protocol: str,
+    despite: str,
     new: bool,
 ) -> None:
-    """Pool the first pages of runs; an existing POOL is extended, and its pages keep their tier."""
+    """Pool the first pages of runs; an existing POOL is extended, and its pages keep their tier.
+
+    Runs must pass `run check`; those that do not are refused, unless --despite says why they may enter. POOL keeps a
+    receipt with the checksum of each run, which `pool receipts` shows.
+    """
     refuse_input(output, runs)
     start = evenrank.read_pool(output) if output.exists() and not new else None
     opened = evenrank.Collection.open(collection)
-    pool = evenrank.pool(opened, runs, tiers=tiers, budget=budget, topics=topics, start=start)
+    receipts = evenrank.admit_runs(opened, runs, protocol, despite)
+    pool = evenrank.pool(
+        opened, runs, tiers=tiers, budget=budget, total=total, topics=topics, start=start, receipts=receipts
+    )
     evenrank.write_pool(output, pool)
     _tell(pool, start, opened)
 
@@ -80,8 +101,33 @@ def _tell(pool: Pool, start: Pool | None, collection: Collection) -> None:
     pages = np.array([entry.page for entry in pool.pages], np.int32)
     if n_missing := int((collection.rows_of(pages) < 0).sum()):
         say(f"{n_missing:,} pages have no metadata in {collection.path}")
+    if pool.shares:
+        least = [min(shares) for shares in zip(*pool.shares.values(), strict=True)]
+        shown = ", ".join(f"{tier} is {tier.reduced(share)}" for tier, share in zip(pool.tiers, least, strict=False))
+        say(f"the budget makes the tiers of {len(pool.shares)} topics smaller; in the smallest {shown}")
     if pool.cut:
-        say(f"the budget ended {len(pool.cut)} topics early: {', '.join(map(str, pool.cut))}")
+        say(f"topics with a tier that the budget leaves incomplete: {', '.join(map(str, pool.cut))}")
+    for run in pool.runs:
+        if run.receipt is not None and run.receipt.n_faults:
+            n_faults = run.receipt.n_faults
+            say(f"{run.name} entered with {n_faults:,} fault{'s' * (n_faults != 1)}: {run.receipt.despite}")
+
+
+@command.command()
+@click.argument("pool", type=FILE)
+@FORMAT
+def receipts(pool: Path, form: str) -> None:
+    """Show the receipt of each run that entered a pool: file, checksum, and how it was checked."""
+    runs = evenrank.read_pool(pool).runs
+    if form == "json":
+        return echo_json([asdict(run) for run in runs])
+    nothing = ["–"] * 5
+    rows = [[r.name, r.task, *(nothing if r.receipt is None else [*asdict(r.receipt).values()][:5])] for r in runs]
+    echo_table(["run", "task", "file", "sha256", "bytes", "protocol", "faults"], rows)
+    for run in runs:
+        if run.receipt is not None and run.receipt.despite:
+            click.echo(f"{run.name} entered despite its faults: {run.receipt.despite}")
+    return None
 
 
 @command.command()
@@ -100,6 +146,7 @@ def stats(pool: Path, seconds: float, overlap: float, form: str) -> None:
         return echo_json(_stats_json(read, counts) | {"hours": hours})
     tiers = [f"tier {number} ({tier})" for number, tier in enumerate(read.tiers, 1)]
     by_topic = counts.n_by_topic_and_tier.items()
+    tiers += ["beyond"] * (max((len(n) for _, n in by_topic), default=0) - len(tiers))
     echo_table(["topic", *tiers, "pages"], [[topic, *n, sum(n)] for topic, n in by_topic])
     echo_table(["run", "task", "pages", "unique"], [[s.run, s.task, s.n_pages, s.n_unique] for s in counts.shares])
     names = [share.run for share in counts.shares]
@@ -117,12 +164,73 @@ def _stats_json(pool: Pool, counts: PoolStatistics) -> dict[str, Any]:
         "runs": [asdict(share) for share in counts.shares],
         "overlap": counts.overlap.tolist(),
         "cut": [{"topic": topic, "tier": tier} for topic, tier in pool.cut.items()],
+        "shares": [{"topic": topic, "shares": shares} for topic, shares in pool.shares.items()],
     }
 
 
-JUDGMENTS = click.option(
-    "--judgments", type=STORE, help="Judgments file; the collection's own judgments when left out."
+@command.command()
+@click.argument("pool", type=FILE)
+@click.option(
+    "--share",
+    "shares",
+    metavar="TIER=SHARE",
+    multiple=True,
+    required=True,
+    help="Part of a tier to draw, such as 2=0.2; may be repeated. Other tiers stay whole.",
 )
+@click.option("-o", "--output", metavar="SAMPLE", type=click.Path(dir_okay=False, path_type=Path), required=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
+def sample(pool: Path, shares: Sequence[str], output: Path, seed: int) -> None:
+    """Draw at random which pages of a pool are judged, tier by tier and topic by topic.
+
+    SAMPLE is a pool file like any other, for `judgments create --pool`. Keep POOL: `pool estimate` needs both.
+    """
+    refuse_input(output, [pool])
+    wanted: dict[int, float] = {}
+    for text in shares:
+        tier, _, share = text.partition("=")
+        try:
+            wanted[int(tier)] = float(share)
+        except ValueError as error:
+            raise click.BadParameter(f"{text!r} (write TIER=SHARE, such as 2=0.2)", param_hint="--share") from error
+    whole = evenrank.read_pool(pool)
+    drawn = evenrank.sample_pool(whole, wanted, seed)
+    evenrank.write_pool(output, drawn)
+    say(f"{len(drawn.pages):,} of {len(whole.pages):,} pages drawn")
+
+
+@command.command()
+@click.argument("collection", metavar="DIR", type=FOLDER)
+@click.argument("pool", type=FILE)
+@click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
+@click.option("--sample", metavar="SAMPLE", type=FILE, required=True, help="The part that was drawn to be judged.")
+@JUDGMENTS
+@protocol_options
+@click.option("--depth", type=click.IntRange(min=1), help="Pages of each ranking that are scored.")
+@FORMAT
+def estimate(
+    collection: Path,
+    pool: Path,
+    runs: Sequence[Path],
+    sample: Path,
+    judgments: Path | str | None,
+    protocol: str,
+    groups: str,
+    settings: tuple[str, ...],
+    depth: int | None,
+    form: str,
+) -> None:
+    """Estimate nDCG, P, AWRF and Score of Task 1 runs where only a sample of the pool was judged.
+
+    A judged page of a tier stands for as many pages as were not drawn for each that was (inverse-probability weights).
+    """
+    options = scoring_options(protocol, groups, settings, depth, None, judged_only=False)
+    opened = open_judged(collection, judgments)
+    found = evenrank.sampled_scores(opened, runs, pool, sample, options.protocol, options.groups, **options.settings)
+    if form == "json":
+        return echo_json(found.to_json())
+    click.echo(str(found), nl=False)
+    return None
 
 
 @command.command()
@@ -137,10 +245,9 @@ def judged(
     """judged@k: the judged share of the first k pages of each run, mean over judged topics."""
     from evenrank.io.runs import read_runs
     from evenrank.trec.assessment.unjudged import judged_at, judged_pages
-    from evenrank.trec.collection import Collection
 
-    opened = Collection.open(collection)
-    known = judged_pages(topics_with_judgments(opened, judgments))
+    opened = open_judged(collection, judgments)
+    known = judged_pages(opened.topics)
     rows: list[dict[str, Any]] = []
     for run in read_runs(runs, opened.text_ids):
         shares = {depth: judged_at(run, known, depth).values() for depth in depths}
@@ -152,17 +259,6 @@ def judged(
         list(rows[0]), [[run, n_topics, *map(shown_number, means)] for run, n_topics, *means in map(dict.values, rows)]
     )
     return None
-
-
-def topics_with_judgments(collection: Collection, judgments: Path | str | None) -> tuple[Topic, ...]:
-    """The topics of the collection; with the judgments of a judgments file, those that it has."""
-    from evenrank.trec.assessment.files import judged_topics
-    from evenrank.trec.assessment.votes import open_store
-
-    if judgments is None:
-        return collection.topics
-    with open_store(judgments) as store:
-        return tuple(judged_topics(store, collection.text_ids))
 
 
 @command.command(name="leave-one-out")
@@ -196,24 +292,30 @@ def leave_one_out(
     from evenrank.scoring.rejudged import scorer
     from evenrank.trec.assessment.pool_file import read_pool
     from evenrank.trec.assessment.unjudged import leave_one_out as leave_out
-    from evenrank.trec.collection import Collection
 
-    opened = Collection.open(collection)
-    topics = topics_with_judgments(opened, judgments)
-    loaded = read_runs(runs, opened.text_ids)
+    opened = open_judged(collection, judgments)
+    loaded = read_runs(runs_that_count(runs, judgments), opened.text_ids)
     team_of = {name.strip(): team for team in teams for name in team.split(",")}
     if unknown := sorted(team_of.keys() - {run.name for run in loaded}):
         raise click.BadParameter(f"not among the runs: {', '.join(unknown)}", param_hint="--team")
     score = scorer(opened, protocol, groups)
     pooled = read_pool(pool).with_ids(opened.text_ids)
-    rows = []
+    found: dict[Task, list[LeftOut]] = {}
     for task in sorted({run.task for run in loaded}):
         same = [run for run in loaded if run.task == task]
-        rows += leave_out(same, pooled, topics, score, team_of, MAIN[task].higher_is_better)
+        found[task] = leave_out(same, pooled, opened.topics, score, team_of, MAIN[task].higher_is_better)
     if form == "json":
-        return echo_json([asdict(row) | {"change": row.change} for row in rows])
-    names = ["run", "unique", "relevant", "topics", "score", "without", "change", "rank", "rank without"]
-    echo_table(names, [_cells(row) for row in rows])
+        return echo_json(
+            [
+                asdict(row) | {"change": row.change, "task": task, "measure": MAIN[task].name}
+                for task, rows in found.items()
+                for row in rows
+            ]
+        )
+    for task, rows in found.items():  # the measures of the tasks are not comparable
+        measure = MAIN[task].name
+        names = ["run", "unique", "relevant", "topics", measure, "without", "change", "rank", "rank without"]
+        echo_table(names, [_cells(row) for row in rows])
     return None
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 RUN = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
-PASSWORD = "EVENRANK_WIKI_PASSWORD"
+PASSWORD = "EVENRANK_WIKI_PASSWORD"  # no password # nosec B105
 """Variable that holds the bot password."""
 
 
@@ -66,9 +66,10 @@ def command(
     dry_run: bool,
     only_print: bool,
     model: str,
-    encoder: Path | None,
+    encoder: str | None,
     pooling: str | None,
     device: str | None,
+    n_read: int | None,
 ) -> None:
     """Publish a ranking of RUN (- for standard input), or a list of the web app, on a page of a wiki.
 
@@ -89,7 +90,7 @@ def command(
         listing = _listing_of_run(folder, run, topic, rows)
     else:
         assert token is not None
-        choice = chosen_model(Collection.open(folder), model, encoder, pooling, device)
+        choice = chosen_model(Collection.open(folder), model, encoder, pooling, device, n_read)
         settings = WebSettings(
             store=store,
             public_url=public_url.rstrip("/"),

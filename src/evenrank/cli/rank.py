@@ -95,7 +95,18 @@ WORKERS = click.option(
     type=click.FloatRange(min=0.0, min_open=True),
     help="About how many pages of a topic are relevant; a guess within a factor of three helps.  [default: estimated]",
 )
+@click.option(
+    "--judged",
+    type=FILE,
+    help="Judged pages of the topics, as qrels; `evenrank count` chooses them. Probabilities and lengths follow them.",
+)
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy or the candidates.")
+@click.option(
+    "--assume",
+    multiple=True,
+    metavar="FILE|NAME=VALUE",
+    help="How groups are missing: missing=random, a file, geography.rate=0.3, …; unknown pages are then a mixture.",
+)
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @WORKERS
 @spark_options
@@ -107,9 +118,10 @@ def command(
     policy: str,
     candidates: Path | None,
     model: str,
-    encoder: Path | None,
+    encoder: str | None,
     pooling: str | None,
     device: str | None,
+    n_read: int | None,
     topics: tuple[str, ...],
     query: str | None,
     title: str,
@@ -118,7 +130,9 @@ def command(
     attention: str | None,
     length: Length,
     n_relevant: float | None,
+    judged: Path | None,
     pairs: tuple[str, ...],
+    assume: tuple[str, ...],
     seed: int,
     workers: int,
     spark_master: str | None,
@@ -151,13 +165,15 @@ def command(
         topics=topics,
         query=query or "",
         title=title,
-        model=chosen_model(collection, model, encoder, pooling, device),
+        model=chosen_model(collection, model, encoder, pooling, device, n_read),
         protocol=protocol,
         target=target,
         length=length,
         attention=attention,
         n_relevant=n_relevant,
+        judged=judged,
         settings=read_pairs(pairs),
+        assume=list(assume) or None,
         seed=seed,
         workers=workers,
         command=["evenrank", *sys.argv[1:]],

@@ -9,7 +9,16 @@ import click
 
 import evenrank
 from evenrank.cli.evaluate import say_notes
-from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
+from evenrank.cli.scoring_options import (
+    JUDGMENTS,
+    depth_options,
+    open_judged,
+    protocol_options,
+    runs_that_count,
+    scoring_options,
+)
+from evenrank.core.safe_text import path_text
+from evenrank.database.database import shown_location
 from evenrank.io.runs import split_name
 
 
@@ -22,6 +31,7 @@ from evenrank.io.runs import split_name
 @click.option("--title", default="Fair ranking report", show_default=True, help="Heading of the page.")
 @protocol_options
 @depth_options
+@JUDGMENTS
 def command(
     collection: Path,
     runs: tuple[Path, ...],
@@ -33,6 +43,7 @@ def command(
     depth: int | None,
     rankings: int | None,
     judged_only: bool,
+    judgments: Path | str | None,
 ) -> None:
     """Write a report on runs: the paper's tables and figures, feedback per run, and one page that works offline.
 
@@ -40,12 +51,13 @@ def command(
     """
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
     chosen = chosen_options(protocol, groups, settings, depth, rankings, judged_only)
-    commands = {
-        split_name(path)[0]: shlex.join(["evenrank", "evaluate", str(collection), str(path), *chosen]) for path in runs
-    }
-    complete = shlex.join(["evenrank", "report", str(collection), *map(str, runs), *chosen, "-o", str(output)])
+    runs = runs_that_count(runs, judgments)
+    chosen += [] if judgments is None else ["--judgments", shown_location(judgments)]
+    words = ["evenrank", "evaluate", str(collection)]
+    commands = {split_name(path)[0]: shlex.join([*words, path_text(path), *chosen]) for path in runs}
+    complete = shlex.join(["evenrank", "report", str(collection), *map(path_text, runs), *chosen, "-o", str(output)])
     results = evenrank.report(
-        collection,
+        open_judged(collection, judgments),
         runs,
         output,
         options.protocol,

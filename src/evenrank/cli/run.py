@@ -8,13 +8,14 @@ from typing import cast
 import click
 
 import evenrank
-from evenrank.cli.listing import echo_json
+from evenrank.cli.listing import FORMAT, echo_json
 from evenrank.cli.options import SEED, FiniteRange
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, refuse_existing
 from evenrank.cli.scoring_options import PROTOCOL_NAME
 from evenrank.cli.talk import say
 from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.records import Task
+from evenrank.core.safe_text import terminal_text
 
 FILE = click.Path(path_type=Path, allow_dash=True)
 
@@ -38,27 +39,35 @@ def command() -> None:
 @click.argument("runs", type=FILE, nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(min=1), default=200, show_default=True, help="Faults shown per file.")
 @PROTOCOL
-def check_command(folder: Path, runs: tuple[Path, ...], limit: int, protocol: str) -> None:
+@FORMAT
+def check_command(folder: Path, runs: tuple[Path, ...], limit: int, protocol: str, form: str) -> None:
     """List every fault of RUNS against the collection FOLDER, with file and line; exit 1 if there is any.
 
-    The protocol decides how long rankings must be: 1000 pages, or 100 rankings of 50; in 2022 500 pages, or 100 of 20.
+    What most faults of a file have in common comes first. The protocol decides how long rankings must be: 1000 pages,
+    or 100 rankings of 50; in 2022 500 pages, or 100 of 20.
     """
     from evenrank.scoring.run_check import check_run
     from evenrank.trec.collection import Collection
 
     collection = Collection.open(folder)
     n_faults, n_faulty = 0, 0
+    if form == "json":
+        found = [check_run(collection, path, protocol).record(path, limit) for path in runs]
+        echo_json(found)
+        raise click.exceptions.Exit(int(any(not one["is_valid"] for one in found)))
     for path in runs:
         checked = check_run(collection, path, protocol)
         faults = checked.faults
+        for diagnosis in checked.diagnoses:
+            click.echo(terminal_text(f"{path}: {diagnosis}"))
         for note in checked.notes:
             say(f"note: {note}")
         for fault in faults[:limit]:
-            click.echo(fault)
+            click.echo(terminal_text(str(fault)))
         if len(faults) > limit:
-            click.echo(f"{path}: … and {len(faults) - limit:,} more faults (--limit shows more)")
+            click.echo(terminal_text(f"{path}: … and {len(faults) - limit:,} more faults (--limit shows more)"))
         if not faults:
-            click.echo(f"{path}: valid")
+            click.echo(terminal_text(f"{path}: valid"))
         n_faults += len(faults)
         n_faulty += bool(faults)
     if n_faults:

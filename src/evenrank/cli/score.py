@@ -11,6 +11,7 @@ import click
 
 import evenrank
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, STDOUT, json_parts, write_text
+from evenrank.cli.scoring_options import uncertainty_options
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
 from evenrank.errors import UnknownNameError
@@ -64,6 +65,10 @@ ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
     show_default=True,
     help="A query that a run does not answer: left out of its means, or scored as an empty ranking.",
 )
+@click.option(
+    "--bounds", is_flag=True, help="Also the lowest and highest possible scores, whatever unknown groups are."
+)
+@uncertainty_options
 @click.option("-q", "per_query", is_flag=True, help="A row per query.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option(
@@ -85,6 +90,10 @@ def command(
     attention: str | None,
     depth: int | None,
     missing: Literal["skip", "empty"],
+    bounds: bool,
+    uncertainty: str,
+    assume: tuple[str, ...],
+    draws: int,
     per_query: bool,
     form: str,
     report: Path | None,
@@ -104,6 +113,8 @@ def command(
     named = dict(split_name(run) for run in runs)
     if len(named) < len(runs):
         raise click.UsageError("two runs of the same name (write NAME=FILE)")
+    if assume and not uncertainty:
+        raise click.UsageError("--assume is the model of --uncertainty; name its sources too")
     _check_baseline(report, baseline, named)
     found = evenrank.score(
         {name: str(path) for name, path in named.items()},
@@ -117,10 +128,16 @@ def command(
         sequences=sequences,
         settings=read_pairs(settings),
         missing=missing,
+        bounds=bounds,
+        uncertainty=uncertainty,
+        assume=list(assume) or None,
+        draws=draws,
     )
     page = None if report is None else evenrank.score_report(found, report, baseline)
     write_text(render_scores(found, form, per_query), STDOUT, force=True)
-    for note in found.notes:
+    for said in found.conclusions():
+        say(said)
+    for note in (*found.notes, *(note for one in found.uncertainty.values() for note in one.notes)):
         say(f"note: {note}")
     if page is not None:
         say(f"report: {page}")
@@ -173,7 +190,11 @@ def render_scores(found: evenrank.ItemScores, form: str, per_query: bool) -> Ite
         for number, table in enumerate(found.tables(per_query, ENTRIES_AT_ONCE)):
             text = text_of(table, widths=widths)
             yield text.split("\n", 2)[2] if number else text
-        if found.shares:
+        if found.bounds is not None:
+            yield "\n" + text_of(found.bounds_table(1))
+        for one in found.uncertainty.values():
+            yield from ("\n" + text_of(table) for table in one.tables())
+        if found.shares and not found.uncertainty:
             yield "\n" + text_of(found.group_table())
         return
     heading = ""

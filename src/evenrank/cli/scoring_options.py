@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from evenrank.cli.options import NameIn
+from evenrank.cli.options import STORE, NameIn
+from evenrank.cli.talk import say
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.io.runs import split_name
 
 if TYPE_CHECKING:
     from evenrank.scoring.protocol_settings import ProtocolSettings
+    from evenrank.trec.collection import Collection
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -28,6 +32,39 @@ class ScoringOptions:
 
 
 PROTOCOL_NAME = NameIn("protocol", PROTOCOLS)
+JUDGMENTS = click.option(
+    "--judgments", metavar="STORE", type=STORE, help="Judgments file to score with, in place of the collection's own."
+)
+
+
+def runs_that_count(runs: Sequence[Path], judgments: Path | str | None) -> tuple[Path, ...]:
+    """The runs that a judgments file does not have as withdrawn; all without one."""
+    from evenrank.trec.assessment.campaign import withdrawn_runs
+    from evenrank.trec.assessment.votes import open_store
+
+    if judgments is None:
+        return tuple(runs)
+    with open_store(judgments) as store:
+        gone = withdrawn_runs(store)
+    kept = tuple(run for run in runs if split_name(run)[0] not in gone)
+    if runs and not kept:
+        raise click.UsageError(f"all of these runs are withdrawn: {', '.join(gone)}")
+    return kept
+
+
+def open_judged(folder: Path, judgments: Path | str | None) -> Collection:
+    """The collection in a folder; with a judgments file, with the judgments of that file, whose state is noted."""
+    from evenrank.trec.assessment.files import judgment_notes, with_judgments
+    from evenrank.trec.assessment.votes import open_store
+    from evenrank.trec.collection import Collection
+
+    opened = Collection.open(folder)
+    if judgments is None:
+        return opened
+    with open_store(judgments) as store:
+        for note in judgment_notes(store):
+            say(note)
+        return with_judgments(opened, store)
 
 
 def protocol_options(command: F) -> F:
@@ -63,6 +100,30 @@ def depth_options(command: F) -> F:
         click.option("--depth", type=at_least_one, help="Pages of each ranking that are scored."),
         click.option("--rankings", type=at_least_one, help="Rankings of a Task 2 sequence that are scored."),
         click.option("--judged-only", is_flag=True, help="Take pages that nobody judged out of the rankings first."),
+    )
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+def uncertainty_options(command: F) -> F:
+    """`--uncertainty`, `--assume` and `--draws`."""
+    decorators = (
+        click.option(
+            "--uncertainty",
+            default="",
+            metavar="SOURCES",
+            help="Intervals that carry these: topics,missing,errors,judgments,target, or all.",
+        ),
+        click.option(
+            "--assume",
+            multiple=True,
+            metavar="FILE|NAME=VALUE",
+            help="Model of what is unknown: a TOML or JSON file, or geography.odds.Africa=2..4; may be repeated.",
+        ),
+        click.option(
+            "--draws", type=click.IntRange(min=2), default=100, show_default=True, help="Draws of --uncertainty."
+        ),
     )
     for decorator in reversed(decorators):
         command = decorator(command)

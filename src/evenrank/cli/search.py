@@ -50,9 +50,10 @@ def command(
     words: tuple[str, ...],
     n_pages: int,
     model: str,
-    encoder: Path | None,
+    encoder: str | None,
     pooling: str | None,
     device: str | None,
+    n_read: int | None,
     why: bool,
     form: str,
     pairs: tuple[str, ...],
@@ -60,7 +61,7 @@ def command(
 ) -> None:
     """Find the articles of the collection DIR that WORDS describe."""
     collection = evenrank.Collection.open(folder)
-    choice = chosen_model(collection, model, encoder, pooling, device)
+    choice = chosen_model(collection, model, encoder, pooling, device, n_read)
     wanted = {name: group for name in DIMENSIONS if (group := groups[name.replace("-", "_")]) is not None}
     wanted |= read_pairs(pairs, "--group")
     if any(name in wanted and dimension.is_personal for name, dimension in collection.known_dimensions.items()):

@@ -62,7 +62,10 @@ def web_settings(collection: Collection, host: str, chosen: dict[str, Any]) -> W
     """The settings that the options describe, for a server that listens on a host."""
     from evenrank.wikipedia.mediawiki.settings import api_of
 
-    model = chosen_model(collection, *(chosen.pop(name) for name in ("model", "encoder", "pooling", "device")))
+    name, encoder, pooling, device, n_read = (
+        chosen.pop(option) for option in ("model", "encoder", "pooling", "device", "n_read")
+    )
+    model = chosen_model(collection, name, encoder, pooling, device, n_read)
     for name, (_, option, _) in web_options().items():
         if option.read and chosen[name]:
             chosen[name] = option.read(chosen[name])
@@ -71,6 +74,7 @@ def web_settings(collection: Collection, host: str, chosen: dict[str, Any]) -> W
         "public_url": chosen["public_url"].rstrip("/"),
         "wiki_site": site,
         "wiki_api": (chosen["wiki_api"] or api_of(site)) if chosen["wiki_contact"] else "",
+        "has_admin_link": chosen["has_admin_link"] or chosen["renews_admin_link"],
         "allowed_hosts": (*WebSettings().allowed_hosts, *chosen["allowed_hosts"], host),
     }
     return WebSettings(
@@ -102,8 +106,10 @@ def command(collection: Path, port: int, host: str, proxy: str, workers: int, **
         from evenrank.app.app import create_app, share_between_workers
         from evenrank.app.articles.article import save_facts
         from evenrank.app.articles.titles import read_subjects
-        from evenrank.app.pages.admin import admin_key
-        from evenrank.app.server import listen, make_server, run_workers, show_log
+        from evenrank.app.server import Supervisor, listen, make_server, show_log
+        from evenrank.app.state import STORE_NAME
+        from evenrank.app.storage.administration import admin_key, renew_admin_link
+        from evenrank.app.storage.store import open_app_store
     except ImportError as error:
         from evenrank.errors import MissingExtraError
 
@@ -119,13 +125,17 @@ def command(collection: Path, port: int, host: str, proxy: str, workers: int, **
         say(f"{settings.subjects}: {len(read_subjects(settings.subjects).subjects):,} subjects without an article")
     save_facts(opened, settings.max_counted, folder=settings.facts_folder)
     del opened  # workers open the collection for themselves
+    if settings.renews_admin_link:
+        with open_app_store(settings.store or collection / STORE_NAME) as store:
+            renew_admin_link(store)
     shared = share_between_workers(settings)
 
-    def work() -> None:
+    def work(tell_ready: Callable[[], None] = lambda: None) -> None:
         app = create_app(collection, settings, shared)
+        tell_ready()
         say(f"ready after {time.monotonic() - start:.1f} s")
         if settings.has_admin_link:
-            link = f"{settings.public_url or address.rstrip('/')}/admin/{admin_key(app.state.current)}"
+            link = f"{settings.public_url or address.rstrip('/')}/admin/{admin_key(app.state.current.store)}"
             click.echo(f"administration: {link}", err=True)
         make_server(app, proxy or ("127.0.0.1" if settings.public_url else "")).run([socket])
 
@@ -135,4 +145,4 @@ def command(collection: Path, port: int, host: str, proxy: str, workers: int, **
         if workers == 1:
             work()
         else:
-            run_workers(workers, work)
+            Supervisor(workers, work).run()

@@ -9,9 +9,8 @@ import click
 
 import evenrank
 from evenrank.cli.listing import echo_table
-from evenrank.cli.options import SEED, FiniteRange
+from evenrank.cli.options import SEED, FiniteRange, needs_wiki
 from evenrank.cli.talk import say, warn
-from evenrank.errors import MissingExtraError
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -86,7 +85,7 @@ def make_command(
     """
     if (page_assessments is not None) + banners + categories > 1:
         raise click.UsageError("choose one of --page-assessments, --banners and --categories")
-    try:
+    with needs_wiki():
         made = evenrank.make_topics(
             folder,
             corpus=corpus,
@@ -98,10 +97,6 @@ def make_command(
             settings=evenrank.TopicSettings(**chosen),
             workers=workers,
         )
-    except ModuleNotFoundError as error:
-        if error.name != "urllib3":
-            raise
-        raise MissingExtraError("reading a wiki", "wiki") from error
     for note in made.notes:
         warn(note)
     rows = [

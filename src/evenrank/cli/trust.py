@@ -6,14 +6,18 @@ from pathlib import Path
 
 import click
 
-from evenrank.cli.evaluate import say_notes
+from evenrank.cli.evaluate import say_notes, scored_runs
 from evenrank.cli.listing import echo_json
-from evenrank.cli.options import SEED, FiniteRange
+from evenrank.cli.options import SEED, STORE, FiniteRange, InputFile
 from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
 from evenrank.cli.talk import say
+from evenrank.core.records import Task
+from evenrank.core.safe_text import terminal_text
 from evenrank.scoring.evaluate import score_files
+from evenrank.scoring.order_effects import N_DRAWS, OrderEffects, order_effects
 from evenrank.scoring.tables.table import text_of
 from evenrank.scoring.trust import N_RESAMPLES, trust
+from evenrank.trec.collection import Collection
 
 SHARE = FiniteRange(0.0, 1.0, min_open=True, max_open=True)
 
@@ -25,6 +29,10 @@ SHARE = FiniteRange(0.0, 1.0, min_open=True, max_open=True)
 @click.option("--resamples", type=click.IntRange(10, 1_000_000), default=N_RESAMPLES, show_default=True)
 @click.option("--power", type=SHARE, default=0.8, show_default=True, help="Power of a detectable difference.")
 @click.option("--level", type=SHARE, default=0.05, show_default=True, help="Significance level of the tests.")
+@click.option("--judgments", type=STORE, help="Judgments file: the effect of single assessors.")
+@click.option("--pool", type=InputFile(exists=True), help="Pool of the topics.  [default: that of the runs]")
+@click.option("--draws", type=click.IntRange(1, 1000), default=N_DRAWS, show_default=True, help="Of wrong groups.")
+@click.option("--topics-only", is_flag=True, help="Resample topics, and change nothing else.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @protocol_options
 @depth_options
@@ -36,6 +44,10 @@ def command(
     resamples: int,
     power: float,
     level: float,
+    judgments: Path | str | None,
+    pool: Path | None,
+    draws: int,
+    topics_only: bool,
     seed: int,
     protocol: str,
     groups: str,
@@ -49,7 +61,9 @@ def command(
 
     Topics are resampled, the same ones for all runs: how often the best run stays first, between which ranks each run
     moves, and how well the orders agree. All pairs of runs are tested, with the difference that so many topics could
-    detect and the number of topics that the observed difference would need.
+    detect and the number of topics that the observed difference would need. Then the order is made again with other
+    targets, without each run in the pool, without each assessor, and with more and more groups wrong until another run
+    is first.
     """
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
     results = score_files(
@@ -65,14 +79,35 @@ def command(
         trust(results, task, measure, n_resamples=resamples, power=power, level=level, seed=seed)
         for task in results.tasks
     ]
+    effects: dict[Task, OrderEffects] = {}
+    if not topics_only:
+        opened = Collection.open(collection)
+        made = order_effects(
+            opened,
+            scored_runs(opened, runs, options),
+            options.protocol,
+            options.groups,
+            judgments=judgments,
+            pool=pool,
+            n_draws=draws,
+            seed=seed,
+            **options.settings,
+        )
+        effects = {one.task: one for one in made}
     if form == "json":
-        echo_json({"protocol": results.protocol.settings(), "tasks": [one.to_json() for one in found]})
+        tasks = [
+            one.to_json() | ({"effects": effects[one.task].to_json()} if one.task in effects else {}) for one in found
+        ]
+        echo_json({"protocol": results.protocol.settings(), "tasks": tasks})
         return
     for one in found:
         click.echo(text_of(one.rank_table()))
         click.echo(text_of(one.pair_table()))
-        for line in one.summary():
-            click.echo(line)
-        for note in one.notes:
+        effect = effects.get(one.task)
+        if effect is not None:
+            click.echo(text_of(effect.table()))
+        for line in (*one.summary(), *(effect.summary() if effect else ())):
+            click.echo(terminal_text(line))
+        for note in (*one.notes, *(effect.notes if effect else ())):
             say(f"note: {note}")
     say_notes(results, with_settings=True)

@@ -7,12 +7,15 @@ escaped by `html.escape` and the templates.
 
 from __future__ import annotations
 
+import io
+import os
 import re
 
 _CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 """Control characters but tab and line feed, marks that turn the direction of text, and bytes that are no text."""
 _UNSHOWN = re.compile(f"[{_CONTROL}]")
 _UNSHOWN_IN_LINE = re.compile(f"[{_CONTROL}\\t\\n]")
+_BOLD = re.compile("(\x1b\\[[01]m)")
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{character: "\\" + character for character in "&%$#_{}"},
@@ -29,13 +32,27 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def terminal_text(text: str) -> str:
-    """A text of several lines for a terminal or a log, without codes that either would obey."""
+    """A text of several lines for a terminal, a log or a page that people copy from, without codes that are obeyed."""
     return _UNSHOWN.sub(_escaped, text)
 
 
 def visible_line(text: str) -> str:
     """The same for a name within a line or a cell."""
     return _UNSHOWN_IN_LINE.sub(_escaped, text)
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    r"""A path as text that any file can hold: bytes that are no text are written as `\xff`."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+class TerminalOutput(io.TextIOWrapper):
+    """Standard output on a terminal: nothing written to it is obeyed, except that results may be bold."""
+
+    def write(self, text: str) -> int:
+        pieces = _BOLD.split(text)
+        pieces[::2] = map(terminal_text, pieces[::2])
+        return super().write("".join(pieces))
 
 
 def latex_text(text: str) -> str:

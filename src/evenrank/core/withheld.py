@@ -3,7 +3,8 @@
 These rules are there so that figures about articles which a search found do not label a person. They cannot stop people
 who choose the articles themselves. The totals of five men and five women they know of and one person more tell
 the gender of that one, and so do two lists that differ in one person. A higher threshold only takes more known people.
-It is accepted because whoever can name articles can read them, and an article usually says what the total would.
+So the web app shows totals of people only where its operator says so (`app/fairness/disclosure.py`); reports of the
+command line, whose reader has the data, always do.
 """
 
 from __future__ import annotations

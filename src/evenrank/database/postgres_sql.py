@@ -20,9 +20,11 @@ _TYPES = (
     (re.compile(r"\bTEXT\b"), 'text COLLATE "C"'),  # texts are in the order of their characters, as in SQLite
 )
 _REFUSAL = re.compile(
-    r"CREATE TRIGGER (?P<name>\w+) BEFORE (?P<event>UPDATE|DELETE) ON (?P<table>\w+) "
+    r"CREATE TRIGGER (?P<name>\w+) BEFORE (?P<event>UPDATE(?: OF [\w, ]+)?|DELETE) ON (?P<table>\w+) "
     r"BEGIN SELECT RAISE ?\(ABORT, (?P<text>'[^']*')\); END;"
 )
+
+_DROPPED = re.compile(r"DROP TRIGGER (?P<name>\w+);")
 
 
 def without_password(address: str) -> str:
@@ -55,6 +57,9 @@ def _definition(statement: str) -> Iterator[str]:
     refusal = _REFUSAL.fullmatch(statement)
     if refusal is not None:
         yield from _refusal(**refusal.groupdict())
+        return
+    if dropped := _DROPPED.fullmatch(statement):
+        yield f"DROP FUNCTION {dropped['name']}() CASCADE"
         return
     if statement.startswith("CREATE TRIGGER"):
         raise NotImplementedError(f"a trigger that PostgreSQL is not told: {statement}")

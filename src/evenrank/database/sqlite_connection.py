@@ -95,10 +95,10 @@ def _changed(connection: sqlite3.Connection) -> list[str]:
         return ["its checksums are missing"]
     kept = {str(row[0]): row[1] for row in connection.execute(f"SELECT name, value FROM {TABLE}")}
     if kept.pop(SCHEMA_ROW, None) != _schema_checksum(connection):
-        return ["its schema is not as it was written"]
+        return ["its schema was changed"]
     found = {table: _sum(connection, table) for table in _tables(connection)}
     changed = [table for table in sorted(kept | found) if kept.get(table) != found.get(table)]
-    return [f"rows of {table} are not as they were written" for table in changed]
+    return [f"rows of {table} were changed outside Evenrank or are damaged" for table in changed]
 
 
 def _tables(connection: sqlite3.Connection) -> list[str]:

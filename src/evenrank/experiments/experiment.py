@@ -24,10 +24,8 @@ from evenrank.experiments.tradeoff import AXES, undominated, upward
 from evenrank.experiments.trials import Trial, run_trials
 from evenrank.experiments.tune import Tuned, TuneTask, run_tasks, usual_tuning_measures
 from evenrank.measures.registry import as_measure
-from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.scoring.paired_tests import TESTS, holm
-from evenrank.trec.collection import Collection
 from evenrank.trec.generate.generate import generate_collection
 from evenrank.trec.generate.settings import GenerateSettings
 
@@ -295,20 +293,18 @@ def open_data(spec: DataSpec, folder: Path) -> list[StudyData]:
         elif spec.collection is not None:
             made.append(CollectionData(spec.collection, task, spec.name, **spec.options))
         else:
-            paths = [_world(settings, folder) for settings in spec.worlds]
+            paths = [world_folder(settings, folder) for settings in spec.worlds]
             parts = tuple(CollectionData(path, task, spec.name, **spec.options) for path in paths)
             made.append(parts[0] if len(parts) == 1 else PooledData(spec.name, parts))
     return made
 
 
-def _world(settings: GenerateSettings, folder: Path) -> Path:
-    """The collection of a world with its index, generated unless it is there already."""
+def world_folder(settings: GenerateSettings, folder: Path, workers: int | None = None) -> Path:
+    """The collection of a world with its index, inside `folder`; what is missing of them is made."""
     place = folder / WORLDS / checksum(settings.record(), version("evenrank"))[:16]
     if not (place / "manifest.json").exists():
-        generate_collection(place, settings)
-    collection = Collection.open(place)
-    if not index_folder(collection).exists():
-        build_index(collection)
+        generate_collection(place, settings, workers=workers)
+    build_index(place, workers=workers)  # a finished index is opened, one that was interrupted is finished
     return place
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,7 +131,7 @@ def pareto_figure(result: Experiment, data: str, task: Task) -> Figure:
         )
         points += [(x, y)] if is_best else []
     axes.plot(*zip(*sorted(points), strict=True), color="#6b6b6b", lw=0.8, zorder=0)
-    axes.set_title(f"{data}, Task {task}")
+    axes.set_title(f"{figure_text(data)}, Task {task}")
     axes.set_xlabel(f"{relevance} {direction_label(as_measure(relevance, task).higher_is_better)}")
     axes.set_ylabel(f"{fairness} {direction_label(as_measure(fairness, task).higher_is_better)}")
     axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
@@ -162,6 +162,16 @@ def write_study(result: Experiment, folder: Path) -> Path:
     _write_bytes(folder / "results.json", orjson.dumps(_without_nan(result.to_json()), option=orjson.OPT_INDENT_2))
     page = folder / "report.html"
     _write_bytes(page, PAGE.format(title=escape(result.study.title), body="".join(body)).encode())
+    return page
+
+
+def write_comparison(folder: Path, title: str, tables: Mapping[str, Table], notes: Sequence[str], record: Any) -> Path:
+    """Named tables as LaTeX and TSV, all of them on the page `report.html`, and the record as `results.json`."""
+    body = [part for name, table in tables.items() for part in _write(table, folder / "tables", name)]
+    body.append("<ul>\n" + "".join(f"<li>{escape(note)}</li>\n" for note in notes) + "</ul>\n")
+    _write_bytes(folder / "results.json", orjson.dumps(_without_nan(record), option=orjson.OPT_INDENT_2) + b"\n")
+    page = folder / "report.html"
+    _write_bytes(page, PAGE.format(title=escape(title), body="".join(body)).encode())
     return page
 
 

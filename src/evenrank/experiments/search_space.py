@@ -67,7 +67,8 @@ Space = dict[str, ValueRange | Choices]
 def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None, task: Task | None = None) -> Space:
     """What can be tuned of a policy: `given` values or ranges, else every number, word and switch among its settings.
 
-    A list of values is drawn from; `{"low": 0.1, "high": 10, "log": true}` is a range.
+    A list of values is drawn from; `{"low": 0.1, "high": 10, "log": true}` is a range. Settings that the policy names
+    as `untuned`, because they need an extra, are drawn from `given` values alone.
     """
     if given:
         return _given_space(policy, given)
@@ -75,7 +76,12 @@ def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None
     found: dict[str, ValueRange | Choices | None] = {}
     for owner in setting_owners(entry, task):
         hints = get_type_hints(owner, include_extras=True)
-        settings = [one for one in fields(owner) if one.default is not MISSING]  # type: ignore[arg-type]
+        left_out = getattr(owner, "untuned", ())
+        settings = [
+            one
+            for one in fields(owner)  # type: ignore[arg-type]
+            if one.default is not MISSING and one.name not in left_out
+        ]
         found |= {one.name: _usual(hints[one.name], one.default) for one in settings}
     return {name: values for name, values in found.items() if values is not None}
 

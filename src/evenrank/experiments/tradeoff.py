@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.records import Task
+from evenrank.core.safe_text import figure_text
 from evenrank.errors import EvenrankError
 from evenrank.io.figures import COLOURS, FAINT, clean_axes, direction_label, figure_style, new_figure
 from evenrank.measures.registry import as_measure
@@ -107,7 +108,7 @@ class Tradeoff:
                 axes.annotate(f"{value:g}", place, fontsize=7, xytext=(4, 4), textcoords="offset points")
             axes.set_xlabel(f"{self.axes[0]} {direction_label(upward(self.axes[0], self.task) > 0)}")
             axes.set_ylabel(f"{self.axes[1]} {direction_label(upward(self.axes[1], self.task) > 0)}")
-            axes.set_title(f"{self.policy}; numbers are {self.setting}")
+            axes.set_title(figure_text(f"{self.policy}; numbers are {self.setting}"))
             clean_axes(axes)
         return figure
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
@@ -14,10 +15,20 @@ from numpy.typing import NDArray
 
 from evenrank.core.records import Article
 from evenrank.core.text_ids import ALL_OF_A_KIND, TextIds, loaded_text_ids
-from evenrank.errors import input_error
+from evenrank.errors import InputError, input_error
 from evenrank.io.compressed import BYTE_ORDER_MARK
 from evenrank.io.content import BATCH, START, ParsedBatch, Position, RawBatch, read_batches, read_head
-from evenrank.io.corpus import PAGE_END, Site, parse_corpus, parse_dump, read_site
+from evenrank.io.corpus import (
+    CIRRUS_BREAK,
+    CIRRUS_START,
+    PAGE_END,
+    Site,
+    cirrus_site,
+    parse_cirrus,
+    parse_corpus,
+    parse_dump,
+    read_site,
+)
 from evenrank.io.faults import FaultLog
 from evenrank.parallel import map_batches
 from evenrank.progress import progress_bar
@@ -36,8 +47,8 @@ class ArticleFile:
     """A file of articles whose kind is known."""
 
     path: str
-    kind: Literal["corpus", "dump"]
-    """JSON lines of the track, or MediaWiki XML."""
+    kind: Literal["corpus", "dump", "cirrus"]
+    """JSON lines of the track, MediaWiki XML, or a Cirrus search dump."""
     site: Site
     """The wiki that the articles come from, as far as it is known."""
     size_bytes: int
@@ -46,22 +57,70 @@ class ArticleFile:
     """Whether the ids of a corpus are text; articles then have their id as `key`."""
     ids_folder: Path | None = None
     """Data folder with the numbers of ids that are text; None leaves articles without a number."""
+    changes: Path | None = None
+    """Data folder with articles that replace those of the file (`changed_articles`)."""
 
     def raw_batches(self, faults: FaultLog, start: Position = START, size: int = BATCH) -> Iterator[RawBatch]:
         """Batches of records as bytes; what cannot be read goes to `faults`."""
-        record_end = b"\n" if self.kind == "corpus" else PAGE_END
-        return read_batches(self.path, faults, record_end=record_end, start=start, size=size)
+        if start.file == 0:
+            yield from read_batches(self.path, faults, record_end=_RECORD_ENDS[self.kind], start=start, size=size)
+        for file in range(max(1, start.file), 1 + (changed_articles(self.changes).n_files if self.changes else 0)):
+            place = start if start.file == file else START._replace(file=file)
+            for batch in read_batches(changes_file(self.changes, file), faults, start=place, size=size):
+                yield batch._replace(start=batch.start._replace(file=file), end=batch.end._replace(file=file))
 
     def parse(self, batch: RawBatch) -> ParsedBatch:
         """The articles of a batch; a pure function, for any process."""
-        if self.kind == "dump":
-            return parse_dump(batch, self.site)
-        parsed = parse_corpus(batch, has_text_ids=self.has_text_ids)
-        if self.ids_folder is None:
-            return parsed
-        ids = loaded_text_ids(self.ids_folder)
-        numbered = (article._replace(page_id=ids.number(article.key)) for article in parsed.articles)
-        return parsed._replace(articles=tuple(numbered))
+        if self.kind == "dump" and batch.start.file == 0:
+            parsed = parse_dump(batch, self.site)
+        elif self.kind == "cirrus" and batch.start.file == 0:
+            parsed = parse_cirrus(batch, self.site)
+        else:
+            parsed = parse_corpus(batch, has_text_ids=self.has_text_ids)
+        articles = parsed.articles
+        if self.ids_folder is not None:
+            ids = loaded_text_ids(self.ids_folder)
+            articles = tuple(article._replace(page_id=ids.number(article.key)) for article in articles)
+        if self.changes is not None:
+            file_of = changed_articles(self.changes).file_of
+            articles = tuple(one for one in articles if file_of.get(one.page_id, 0) == batch.start.file)
+        return parsed._replace(articles=articles)
+
+
+_RECORD_ENDS = {"corpus": b"\n", "dump": PAGE_END, "cirrus": CIRRUS_BREAK}
+CHANGED_ARTICLES = "changed_articles.npy"
+"""File of a data folder: ids of the articles that are no longer those of the corpus, and the file of each."""
+_CHANGED = np.dtype([("page_id", "<i4"), ("file", "<i4")])
+REMOVED = -1
+"""In place of a file: the article is in none."""
+
+
+@dataclass(frozen=True)
+class ChangedArticles:
+    """Which articles of a corpus were replaced, and in which file they are now."""
+
+    file_of: dict[int, int]
+    """Number of the file by page id, from 1; `REMOVED` for an article that there is no longer."""
+    n_files: int
+
+
+def changes_file(folder: Path | None, file: int) -> Path:
+    """The articles of an update, JSON lines of the track, in a data folder."""
+    return (folder or Path()) / f"articles-{file}.jsonl.gz"
+
+
+@lru_cache(maxsize=2)
+def changed_articles(folder: Path) -> ChangedArticles:
+    """The changed articles of a data folder, loaded once in each process."""
+    records = np.load(folder / CHANGED_ARTICLES)
+    file_of = dict(zip(records["page_id"].tolist(), records["file"].tolist(), strict=True))
+    return ChangedArticles(file_of, sum(1 for _ in folder.glob("articles-*.jsonl.gz")))
+
+
+def save_changed_articles(folder: Path, file_of: dict[int, int]) -> None:
+    """Write what `changed_articles` reads, beside the files themselves."""
+    np.save(folder / CHANGED_ARTICLES, np.array(sorted(file_of.items()), _CHANGED))
+    changed_articles.cache_clear()
 
 
 def open_articles(
@@ -69,27 +128,34 @@ def open_articles(
     *,
     has_text_ids: bool = False,
     ids_folder: Path | None = None,
+    changes: Path | None = None,
     language: str = "en",
 ) -> ArticleFile:
     """The file as corpus or dump, inferred from its content; InputError if it is neither.
 
     Ids are text with `has_text_ids`, or with an `ids_folder`, which has their numbers. A dump says what language its
-    wiki is in; that of a corpus is `language`.
+    wiki is in; that of a corpus is `language`. `changes` is a data folder with `changed_articles`.
     """
     start = read_head(path).removeprefix(BYTE_ORDER_MARK).lstrip()
     size_bytes = Path(path).stat().st_size
+    if start.startswith(CIRRUS_START):
+        if has_text_ids or ids_folder is not None:
+            raise _numbered(path)
+        return ArticleFile(str(path), "cirrus", cirrus_site(path), size_bytes, changes=changes)
     if start.startswith(b"{"):
         has_text_ids = has_text_ids or ids_folder is not None
-        return ArticleFile(str(path), "corpus", Site(language=language), size_bytes, has_text_ids, ids_folder)
+        return ArticleFile(str(path), "corpus", Site(language=language), size_bytes, has_text_ids, ids_folder, changes)
     if start.startswith((b"<mediawiki", b"<?xml", b"<page")):
         if has_text_ids or ids_folder is not None:
-            raise input_error(
-                path, 0, "a dump, whose pages have numbers", f"import metadata with numbers: {ALL_OF_A_KIND}"
-            )
-        return ArticleFile(str(path), "dump", read_site(path), size_bytes)
+            raise _numbered(path)
+        return ArticleFile(str(path), "dump", read_site(path), size_bytes, changes=changes)
     found = f"a file that starts with {start[:40]!r}" if start else "an empty file"
-    fix = "give the track's corpus (JSON lines) or a MediaWiki XML dump, plain, gzip or bzip2"
+    fix = "give the track's corpus (JSON lines), a MediaWiki XML dump or a Cirrus search dump, plain, gzip or bzip2"
     raise input_error(path, 0, found, fix)
+
+
+def _numbered(path: str | os.PathLike[str]) -> InputError:
+    return input_error(path, 0, "a dump, whose pages have numbers", f"import metadata with numbers: {ALL_OF_A_KIND}")
 
 
 def read_articles(

@@ -86,6 +86,14 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise _not_written(path, error) from error
 
 
+def link_or_copy(source: Path, path: Path) -> None:
+    """A second name for a file that is never changed; a copy where the system has no such names."""
+    try:
+        os.link(source, path)
+    except OSError:
+        shutil.copyfile(source, path)
+
+
 def sync_tree(folder: Path) -> None:
     """Bring everything in a folder to the disk, so that a name given to it afterwards never has less behind it."""
     for place, _, names in os.walk(folder):

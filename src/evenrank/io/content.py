@@ -22,7 +22,7 @@ HEAD = 1 << 16
 
 
 class Position(NamedTuple):
-    """A place in the content of a file, between two records; four numbers to keep and come back with."""
+    """A place in the content of a file, between two records; numbers to keep and come back with."""
 
     offset: int = 0
     """Where decompression starts: a byte of a plain file, a bit of a bzip2 file, 0 of a gzip file."""
@@ -32,6 +32,8 @@ class Position(NamedTuple):
     """Line of the content that starts here."""
     byte: int = 0
     """Bytes of content before this place."""
+    file: int = 0
+    """Which file, of a corpus in several: 0 the corpus itself, then those that changed it."""
 
 
 START = Position()

@@ -52,7 +52,7 @@ def parse_corpus(batch: RawBatch, *, has_text_ids: bool = False) -> ParsedBatch:
                 articles.append(usual)
             elif record and not record.isspace():
                 fields, is_repaired = _load(record)
-                articles.append(_article(fields, _repaired if is_repaired else str, has_text_ids))
+                articles.append(corpus_article(fields, repaired_text if is_repaired else str, has_text_ids))
                 faults.n_repaired += is_repaired
         except _BrokenRecordError as error:
             faults.add(batch.path, line, f"{error}, at byte {byte:,}", "this record is left out")
@@ -61,7 +61,8 @@ def parse_corpus(batch: RawBatch, *, has_text_ids: bool = False) -> ParsedBatch:
 
 
 def _usual_article(record: bytes) -> Article | None:
-    """The article of a record as the track writes it; None for any other, which `_load` and `_article` look into."""
+    """The article of a record as the track writes it; None for any other, which takes `_load` and
+    `corpus_article`."""
     try:
         fields = orjson.loads(record)
         page_id, title, url, text = fields["id"], fields["title"], fields["url"], fields["text"]
@@ -89,8 +90,8 @@ def _load(record: bytes) -> tuple[Any, bool]:
         raise _BrokenRecordError(f"no JSON: {error}; the line starts with {shown!r}") from None
 
 
-def _article(fields: Any, clean: Callable[[str], str], has_text_ids: bool) -> Article:
-    """The article that a JSON value describes; `clean` makes its texts fit to be written."""
+def corpus_article(fields: Any, clean: Callable[[str], str], has_text_ids: bool) -> Article:
+    """The article that a JSON value describes; ValueError when it is none. `clean` makes texts fit to be written."""
     if not isinstance(fields, dict):
         raise _BrokenRecordError(f"a JSON {type(fields).__name__} where an object was expected")
     page_id, key = (0, _text_id(fields.get("id"))) if has_text_ids else (_page_id(fields.get("id")), "")
@@ -153,7 +154,7 @@ def _without_unseen(html: str) -> str:
     return "".join([*parts, html[start:]])
 
 
-def _repaired(text: str) -> str:
+def repaired_text(text: str) -> str:
     """A text without null characters and halves of surrogate pairs, which only a repaired record can hold."""
     whole = text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
@@ -161,6 +162,69 @@ def _repaired(text: str) -> str:
 
 def _describe(value: object) -> str:
     return "missing" if value is None else repr(value)[:MAX_QUOTED]
+
+
+CIRRUS_START = b'{"index":'
+"""How the first of the two lines of each page of a Cirrus search dump begins."""
+CIRRUS_BREAK = b"\n" + CIRRUS_START
+"""Where such a dump is cut; lines have no line feeds inside."""
+_CIRRUS_WIKI = re.compile(rb'"wiki":"([a-z_]{2,40}?)wiki"')
+
+
+def parse_cirrus(batch: RawBatch, site: Site) -> ParsedBatch:
+    """The articles of a Cirrus search dump, in which a wiki has parsed them: a line with the id, a line with the page.
+
+    The text of an article is what readers see, with its headings lost but the first, and with all its categories and
+    templates in the form of wikitext, those that come from templates among them.
+    """
+    articles: list[Article] = []
+    faults = FaultLog()
+    lines = ((CIRRUS_START if batch.start.byte else b"") + batch.data.removesuffix(CIRRUS_START)).split(b"\n")
+    numbered = ((batch.start.line + at, line) for at, line in enumerate(lines) if line and not line.isspace())
+    for number, head in numbered:
+        try:
+            index = _load(head)[0]
+            page, is_repaired = _load(next(numbered, (number, b"{}"))[1])
+            if not isinstance(index, dict) or "index" not in index or not isinstance(page, dict):
+                raise _BrokenRecordError("no pair of lines with index and page")
+            if page.get("namespace", 0) == 0:
+                page_id = _page_id(index["index"].get("_id"))
+                articles.append(_cirrus_article(page_id, page, site, repaired_text if is_repaired else str))
+                faults.n_repaired += is_repaired
+        except (_BrokenRecordError, AttributeError, TypeError) as error:
+            faults.add(batch.path, number, str(error), "this page is left out")
+    return ParsedBatch(tuple(articles), faults, batch.end, batch.n_file_bytes)
+
+
+def _cirrus_article(page_id: int, page: dict[str, Any], site: Site, clean: Callable[[str], str]) -> Article:
+    title = _text(page, "title")
+    opening, body = page.get("opening_text") or "", _text(page, "text", "")
+    headings = _names(page, "heading")
+    if opening and body.startswith(opening):
+        body = body[len(opening) :].lstrip()
+        opening = f"{opening}\n\n== {headings[0]} ==\n" if headings else f"{opening}\n\n"
+    else:
+        opening = ""
+    prefix = next((name for key, name in site.namespaces if key == CATEGORY), "Category")
+    used = "".join(f"{{{{{name.partition(':')[2] or name}}}}}\n" for name in _names(page, "template"))
+    filed = "".join(f"\n[[{prefix}:{name}]]" for name in _names(page, "category"))
+    return Article(page_id, clean(title), page_address(site, title), clean(f"{used}{opening}{body}{filed}"))
+
+
+CATEGORY = 14
+"""Number of the namespace of categories."""
+
+
+def _names(page: dict[str, Any], field: str) -> list[str]:
+    found = page.get(field)
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+
+def cirrus_site(path: str | os.PathLike[str]) -> Site:
+    """The wiki of a Cirrus search dump, as far as its first bytes say; English Wikipedia otherwise."""
+    found = _CIRRUS_WIKI.search(read_head(path))
+    language = found[1].decode().replace("_", "-") if found else Site().language
+    return Site(f"https://{language}.wikipedia.org/wiki/", language=language)
 
 
 PAGE_END = b"</page>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from evenrank.errors import EvenrankError
 
 UNKNOWN = "unknown"
 """Name of the group of items without one; it counts neither in exposure nor in targets."""
+ORDINAL_SUFFIX = ":ordinal"
+"""End of the name of a grouping whose groups come in an order: that of their names, numbers by their value."""
 MAX_SHARES = 1 << 24
 """Shares of kinds of items in groups, or in their intersections, that are held at once: 128 MiB."""
 
@@ -36,6 +39,8 @@ class Grouping:
     """Names of the known groups."""
     alignment: Alignment
     """Shares of each item by number; group 0 is unknown, rows sum to 1."""
+    is_ordered: bool = False
+    """Whether the order of the groups means something, as that of bands does."""
 
     def with_groups(self, groups: Sequence[str]) -> Grouping:
         """The same grouping with more groups, to which no item belongs."""
@@ -43,7 +48,11 @@ class Grouping:
             return self
         refuse_large(len(self.alignment.rows), self.alignment.n_groups + len(groups))
         rows = np.pad(self.alignment.rows, ((0, 0), (0, len(groups))))
-        return Grouping(self.name, (*self.groups, *groups), Alignment(rows, self.alignment.page_type))
+        names = (*self.groups, *groups)
+        if self.is_ordered:
+            order = sorted(range(len(names)), key=lambda at: _by_value(names[at]))
+            names, rows = tuple(names[at] for at in order), rows[:, [0, *(at + 1 for at in order)]]
+        return Grouping(self.name, names, Alignment(rows, self.alignment.page_type), self.is_ordered)
 
     def dimension(self) -> Dimension:
         """As policies know it, all groups being equally large in the world."""
@@ -149,7 +158,10 @@ def shares_of_rows(rows: Sequence[tuple[int, str | None, float]]) -> ItemShares:
 
 def grouping_of(name: str, shares: ItemShares, n_items: int) -> Grouping:
     """The matrix of shares, as distinct rows; what is missing to 1 is unknown, and rows above 1 are scaled."""
-    groups = tuple(sorted({group for group in shares.names if group is not None}))
+    is_ordered = name.endswith(ORDINAL_SUFFIX)
+    name = name.removesuffix(ORDINAL_SUFFIX)
+    known = {group for group in shares.names if group is not None}
+    groups = tuple(sorted(known, key=_by_value) if is_ordered else sorted(known))
     number = {group: at for at, group in enumerate(groups, 1)} | {None: 0}
     item, share = shares.item, shares.share
     group = np.array([number[one] for one in shares.names], np.intp)[shares.group]
@@ -157,7 +169,7 @@ def grouping_of(name: str, shares: ItemShares, n_items: int) -> Grouping:
         refuse_large(len(groups) + 1, len(groups) + 1)
         kind = np.zeros(n_items, np.intp)
         kind[item] = group
-        return Grouping(name, groups, Alignment(np.eye(len(groups) + 1), kind))
+        return Grouping(name, groups, Alignment(np.eye(len(groups) + 1), kind), is_ordered)
     listed, place = np.unique(item, return_inverse=True)
     place = place.reshape(-1)
     alike, first = _alike(place, group, share, len(listed))
@@ -173,7 +185,12 @@ def grouping_of(name: str, shares: ItemShares, n_items: int) -> Grouping:
     kinds = kind_of_dense.reshape(-1)
     kind = np.full(n_items, kinds[0], np.intp)
     kind[listed] = kinds[1:][alike]
-    return Grouping(name, groups, Alignment(rows, kind))
+    return Grouping(name, groups, Alignment(rows, kind), is_ordered)
+
+
+def _by_value(name: str) -> list[str | int]:
+    """Key that puts `9 to 10` before `10 to 11`: text and whole numbers in turn."""
+    return [int(part) if number % 2 else part for number, part in enumerate(re.split(r"([0-9]+)", name))]
 
 
 def _alike(

@@ -67,6 +67,19 @@ def no_leases(folder: Path) -> Iterator[bool]:
         os.close(handle)
 
 
+@contextmanager
+def locked_alone(folder: Path) -> Iterator[None]:
+    """A short block, such as replacing a file, that other processes wait for before they begin theirs."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        if fcntl is not None:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def _take(lock: Path, target: Path) -> int | None:
     """The open lock file, locked; tried again when its last holder removed it meanwhile."""
     while True:

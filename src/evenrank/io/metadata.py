@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evenrank.core.text_ids import TextIds
 from evenrank.errors import Fault, InputError
 from evenrank.io.compressed import Decompressed, line_blocks
-from evenrank.io.faults import MAX_COUNTED
+from evenrank.io.faults import MAX_COUNTED, FaultLog
 from evenrank.io.json_lines import MAX_FAULTS, load_record
 from evenrank.io.metadata_fields import MaskField
 from evenrank.io.metadata_lines import LineReader, ParsedBlock
@@ -99,6 +99,26 @@ def read_metadata(
     if not sum(len(block.page_ids) for block in blocks):
         raise InputError([Fault(str(path), 0, "no metadata in it", "give JSON lines with a page_id each")])
     return _joined(blocks, dimensions, reader.fields, n_lines, names)
+
+
+def metadata_of_lines(
+    path: str | os.PathLike[str],
+    lines: Sequence[bytes],
+    line_numbers: Sequence[int],
+    dimensions: Sequence[MaskField],
+    names: NameLists | None,
+    faults: FaultLog,
+) -> Metadata | None:
+    """The metadata of records that are lines of some file, by their numbers there; None when one is wrong.
+
+    Of a repeated page id the first record counts. What is wrong goes to `faults`.
+    """
+    reader = LineReader([*dimensions, *([names] if names else [])])
+    parsed = reader.parse(b"\n".join(lines))
+    for line, *rest in parsed.faults:
+        faults.add(path, line_numbers[line - 1], *rest)
+    faults.n_faults += parsed.n_faults - len(parsed.faults)
+    return None if parsed.n_faults else _joined([parsed], dimensions, reader.fields, len(lines), names)
 
 
 def leading_fields(path: str | os.PathLike[str]) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 
@@ -69,12 +69,16 @@ class NameLists:
         raise ValueError(f'{self.field} has {shown}, not a name; give a list of names such as ["song"]')
 
     def of_pages(self, column: NDArray[np.unsignedinteger]) -> PageNames:
-        """The names of pages whose values have these numbers; numbered anew by the first page that has a list, because
-        threads number lists in any order."""
-        lists = {number: names for names, number in self._numbers.items()}
-        found, first, place = np.unique(column, return_index=True, return_inverse=True)
-        order = [at for at in np.argsort(first).tolist() if found[at] != 0]
-        renumbered = np.zeros(len(found), np.min_scalar_type(len(order)))
-        renumbered[order] = np.arange(1, len(order) + 1)
-        kept = ((), *(lists[int(found[at])] for at in order))
-        return PageNames(renumbered[place.reshape(-1)], kept)
+        """The names of pages whose values have these numbers."""
+        return number_by_first_page(column, {number: names for names, number in self._numbers.items()})
+
+
+def number_by_first_page(column: NDArray[np.integer], lists: Mapping[int, tuple[str, ...]]) -> PageNames:
+    """The names of pages, by the number of the list of each; numbered anew by the first page that has a list, because
+    threads number lists in any order."""
+    found, first, place = np.unique(column, return_index=True, return_inverse=True)
+    order = [at for at in np.argsort(first).tolist() if found[at] != 0]
+    renumbered = np.zeros(len(found), np.min_scalar_type(len(order)))
+    renumbered[order] = np.arange(1, len(order) + 1)
+    kept = ((), *(lists[int(found[at])] for at in order))
+    return PageNames(renumbered[place.reshape(-1)], kept)

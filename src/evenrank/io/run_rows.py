@@ -51,6 +51,8 @@ class RunRows:
     faults: list[Fault] = field(default_factory=list)
     n_more_faults: int = 0
     """Faults beyond those that are kept."""
+    diagnosis: str = ""
+    """What is wrong with the file as a whole, where its lines have one fault in common."""
     is_cut: bool = False
     """Whether the file could not be read to its end, so that nothing can be said of what is missing."""
     ids: TextIds | None = None
@@ -84,6 +86,7 @@ def read_rows(path: str | os.PathLike[str], ids: TextIds | None = None) -> RunRo
         rows.faults += _header_faults(str(path), text)
     start = text.index(b"\n") + 1 if n_skipped and b"\n" in text else len(text) if n_skipped else 0
     is_table = ids is None and b"\t" in text[start : start + 200]
+    rows.diagnosis = _wrong_separator(text, start)
     table = _table(text, start) if is_table else None
     if table is not None:
         lines = np.arange(1 + n_skipped, len(table) + 1 + n_skipped, dtype=np.int64)
@@ -138,6 +141,25 @@ def _table(text: bytes, start: int) -> NDArray[np.int32] | None:
             return None
         parts.append(part.astype(np.int32))
     return np.concatenate(parts) if parts else None
+
+
+SEPARATORS = {b",": "commas", b";": "semicolons", b"|": "vertical bars", b" ": "spaces"}
+"""What people put between columns in place of tabs."""
+N_LOOKED_AT = 100
+"""Lines by which the separator of a file is recognised."""
+
+
+def _wrong_separator(text: bytes, start: int) -> str:
+    """A diagnosis when all lines have two or three columns by another separator than the tab; else empty."""
+    head = [line.strip() for line in text[start : start + (1 << 16)].split(b"\n")[:N_LOOKED_AT]]
+    lines = [line for line in head if line]
+    if not lines or any(b"\t" in line for line in lines):
+        return ""
+    for separator, name in SEPARATORS.items():
+        counts = {line.count(separator) for line in lines}
+        if len(counts) == 1 and counts.pop() + 1 in TASK_OF_COLUMNS:
+            return f"{name} separate the columns, where tabs are expected (replace them by tabs)"
+    return ""
 
 
 def _header_lines(text: bytes) -> int:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.distinct import distinct
 from evenrank.core.records import Run
+from evenrank.core.safe_text import path_text
 from evenrank.core.text_ids import TextIds
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, Fault, InputError
@@ -45,8 +46,8 @@ def read_run(path: str | os.PathLike[str], ids: TextIds | None = None) -> Run:
 
 
 def run_name(path: str | os.PathLike[str]) -> str:
-    """A run's name: its file name without `.gz`, `.tsv`, `.txt`, `.json` and `.run`."""
-    name = Path(path).name
+    """A run's name: its file name without `.gz`, `.tsv`, `.txt`, `.json` and `.run`, as text that any file can hold."""
+    name = path_text(Path(path).name)
     if name == "-":
         return "stdin"
     for ending in (".gz", ".tsv", ".csv", ".txt", ".json", ".jsonl", ".run", ".trec"):

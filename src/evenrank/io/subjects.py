@@ -22,6 +22,17 @@ MAX_LINE = 1 << 20
 _ITEM = re.compile(r"(?:https?://www\.wikidata\.org/(?:entity|wiki)/)?(?P<item>Q[1-9]\d{0,11})")
 
 
+KNOWN = frozenset({"item", "label", "itemlabel", "description", "wikis", "sitelinks"})
+"""Fields that every subject may have; what else a JSON line holds is kept as it is."""
+SIDECAR = ".subjects.jsonl.gz"
+"""What the name of a metadata file's subjects adds to its own."""
+
+
+def subjects_beside(metadata: Path) -> Path:
+    """The file of subjects that belongs to a metadata file: `annotate` writes it, `collection import` takes it."""
+    return metadata.with_name(f"{metadata.name}{SIDECAR}")
+
+
 @dataclass(frozen=True, slots=True)
 class MissingSubject:
     """Something that could have an article."""
@@ -32,23 +43,38 @@ class MissingSubject:
     description: str = ""
     n_wikis: int = 0
     """Wikis that have an article on it."""
+    more: bytes = b""
+    """The other fields as JSON: `articles`, and those of page metadata; parsed when somebody asks, to save memory."""
+
+    @property
+    def articles(self) -> dict[str, str]:
+        """Wiki, such as `dewiki`, → title of its article about the subject."""
+        return dict(self.fields.get("articles", {}))
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The other fields. Those of people, such as gender, are for goals only."""
+        found: dict[str, Any] = orjson.loads(self.more) if self.more else {}
+        return found
 
     def to_json(self) -> bytes:
         """A line of a file of subjects."""
         record = {"item": self.item, "label": self.label, "description": self.description, "wikis": self.n_wikis}
-        return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+        return orjson.dumps({**record, **self.fields}, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def read_missing_subjects(path: Path) -> tuple[MissingSubject, ...]:
     """The subjects in a CSV, TSV or JSON lines file with `item`, `label` and, if known, `description` and `wikis`.
 
-    That is what `annotate --subjects`, the Wikidata query service and PetScan give; plain, gzip or bzip2. Every fault
-    is reported with its line.
+    That is what `annotate`, the Wikidata query service and PetScan give; plain, gzip or bzip2. JSON lines may have
+    `articles` (title by wiki) and fields of page metadata, by which goals hold for subjects, too. Every fault is
+    reported with its line.
     """
     faults: list[Fault] = []
     found: dict[str, MissingSubject] = {}
+    is_json = _kind(path) in (".jsonl", ".json")
     for line, record in _records(path):
-        subject = _subject(record)
+        subject = _subject(record, is_json)
         if isinstance(subject, str):
             faults.append(Fault(str(path), line, subject))
         else:
@@ -62,10 +88,15 @@ def read_missing_subjects(path: Path) -> tuple[MissingSubject, ...]:
     return tuple(found.values())
 
 
+def _kind(path: Path) -> str:
+    """The suffix that says how a file is written."""
+    suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".bz2")]
+    return suffixes[-1] if suffixes else ""
+
+
 def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Line and content of each record."""
-    suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".bz2")]
-    kind = suffixes[-1] if suffixes else ""
+    kind = _kind(path)
     try:
         with open_compressed(path) as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
             if kind in (".jsonl", ".json"):
@@ -91,7 +122,7 @@ def _lines(path: Path, file: TextIO) -> Iterator[str]:
         yield text
 
 
-def _subject(record: Mapping[str, Any]) -> MissingSubject | str:
+def _subject(record: Mapping[str, Any], is_json: bool) -> MissingSubject | str:
     """The subject of a record, or what is wrong with it."""
     item = _ITEM.fullmatch(str(record.get("item", "")).strip())
     label = " ".join(str(record.get("label", record.get("itemlabel")) or "").split())
@@ -105,4 +136,10 @@ def _subject(record: Mapping[str, Any]) -> MissingSubject | str:
     n_wikis = len(wikis) if isinstance(wikis, list) else int(text) if is_number else -1
     if n_wikis < 0:
         return f"'wikis' is neither a number nor a list: {str(wikis)[:40]!r}"
-    return MissingSubject(item["item"], label, str(record.get("description") or ""), n_wikis)
+    articles = record.get("articles", {})
+    if not isinstance(articles, dict) or not all(isinstance(title, str) for title in articles.values()):
+        return f"'articles' is no object of titles by wiki: {str(articles)[:40]!r}"
+    more = {name: value for name, value in record.items() if name not in KNOWN}
+    # a copy: what `dumps` returns keeps its buffer of 4 kB
+    written = bytes(memoryview(orjson.dumps(more))) if more and is_json else b""
+    return MissingSubject(item["item"], label, str(record.get("description") or ""), n_wikis, written)

@@ -18,6 +18,7 @@ from evenrank.errors import Fault, InputError
 from evenrank.io.atomic import atomic_file
 from evenrank.io.faults import MAX_COUNTED, FaultLog
 from evenrank.io.json_lines import MAX_FAULTS, read_lines, read_records, write_records
+from evenrank.io.judgment_record import JudgmentRecord, read_judgment_record
 
 MAX_ID = 2**31 - 1
 MAX_TOPICS = 100_000
@@ -240,19 +241,27 @@ def read_all_topics(
         raise InputError([Fault(str(path), 0, found, "give each topic one id") for path in evaluation])
     topics = [*train, *judged]
     for path in qrels:
-        topics = _judged_by(topics, read_qrels(path, ids=ids))
+        topics = _judged_by(topics, read_qrels(path, ids=ids), read_judgment_record(path))
     return topics
 
 
-def _judged_by(topics: list[Topic], grades: dict[int, dict[int, int]]) -> list[Topic]:
-    """The topics with the judgments of a file of four columns; topics that it alone has are evaluation topics."""
+def _judged_by(
+    topics: list[Topic], grades: dict[int, dict[int, int]], record: JudgmentRecord | None = None
+) -> list[Topic]:
+    """The topics with the judgments of a file of four columns; topics that it alone has are evaluation topics.
+
+    The record beside the file says how deep each topic was judged, and names topics without any settled page.
+    """
     by_id = {topic.id: topic for topic in topics}
-    for topic, pages in grades.items():
+    tiers = {} if record is None else record.tiers
+    for topic in (*grades, *(tiers.keys() - grades.keys())):
+        pages = grades.get(topic, {})
         known = by_id.get(topic, Topic(topic, "", split="eval"))
-        has_misses = any(grade <= 0 for grade in pages.values())
+        has_misses = topic in tiers or any(grade <= 0 for grade in pages.values())
         assessed = np.array(sorted(pages), np.int32) if has_misses else None
         relevant = np.array(sorted(page for page, grade in pages.items() if grade > 0), np.int32)
-        by_id[topic] = replace(known, rel_docs=relevant, assessed_docs=assessed)
+        tier = tiers.get(topic, known.max_tier)
+        by_id[topic] = replace(known, rel_docs=relevant, assessed_docs=assessed, max_tier=tier)
     return list(by_id.values())
 
 

@@ -11,7 +11,7 @@ from evenrank.core.problem import QueryView
 from evenrank.core.sparse_alignment import SparseAlignment
 from evenrank.core.types import Floats
 from evenrank.measures.awrf import kl_divergence
-from evenrank.measures.cascade import jensen_shannon, running_shares
+from evenrank.measures.cascade import DIVERGENCES, ORDINAL, running_shares
 from evenrank.measures.measure import Measure, lifted
 from evenrank.measures.relevance import stops
 
@@ -77,14 +77,40 @@ def _max_skew(view: QueryView) -> float:
     return float(np.log(shares[has_any] / target[has_any]).max()) if has_any.any() else math.nan
 
 
-def _group_fairness(view: QueryView) -> float:
-    """1 − JSD of the groups down to the rank at which a reader stops, in expectation; undefined without a target."""
+def _group_fairness(view: QueryView, name: str) -> float:
+    """1 − divergence of the groups down to the rank at which a reader stops, in expectation; undefined without a target
+    and, for ordinal divergences, where groups have no order.
+    """
+    is_ordinal = name in ORDINAL
     if view.wants_nothing or isinstance(view.alignment, SparseAlignment):
+        return math.nan
+    if is_ordinal and (not view.batch.is_ordered or len(view.target) < 2):
         return math.nan
     shares = view.batch.counted(view.alignment.dense())
     down_to = running_shares(shares, view.batch.ranking_offsets)
-    divergence = jensen_shannon(down_to, view.target / view.target.sum())
+    divergence = DIVERGENCES[name](down_to, view.target / view.target.sum())
     return float(view.batch.mean(stops(view.batch) * (1.0 - divergence))[0])
+
+
+def _group_fairness_measure(name: str, divergence: str, label: str) -> Measure:
+    def compute(view: QueryView) -> float:
+        return _group_fairness(view, divergence)
+
+    return Measure(
+        name=name,
+        tasks=(1, 2),
+        label=f"group fairness of the pages down to the one at which a reader is satisfied{label}",
+        formula=f"Σ s_r · Π_{{i<r}} (1 − s_i) · (1 − {divergence}(groups of the first r pages, target)), s as for ERR",
+        higher_is_better=True,
+        low=0.0,
+        high=1.0,
+        if_empty=lambda view: math.nan if math.isnan(compute(view)) else 0.0,
+        citation="Sakai et al. 2023, as in NTCIR FairWeb-1; a page without a group leaves part of the shares empty",
+        compute=lifted(compute),
+        on_request=True,
+        needs_relevance=True,
+        needs_groups=True,
+    )
 
 
 NDKL = Measure(
@@ -129,21 +155,10 @@ RND = Measure(
     on_request=True,
     needs_groups=True,
 )
-GROUP_FAIRNESS = Measure(
-    name="GF",
-    tasks=(1, 2),
-    label="group fairness of the pages down to the one at which a reader is satisfied",
-    formula="Σ s_r · Π_{i<r} (1 − s_i) · (1 − JSD(groups of the first r pages, target)), s as for ERR",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=lambda view: math.nan if view.wants_nothing else 0.0,
-    citation="Sakai et al. 2023, as in NTCIR FairWeb-1; a page without a group leaves part of the shares empty",
-    compute=lifted(_group_fairness),
-    on_request=True,
-    needs_relevance=True,
-    needs_groups=True,
-)
+GROUP_FAIRNESS = _group_fairness_measure("GF", "JSD", "")
+ORDERED = ", for one dimension whose groups come in an order"
+GROUP_FAIRNESS_NMD = _group_fairness_measure("GF-NMD", "NMD", ORDERED)
+GROUP_FAIRNESS_RNOD = _group_fairness_measure("GF-RNOD", "RNOD", ORDERED)
 MIN_SKEW = Measure(
     name="MinSkew",
     tasks=(1,),

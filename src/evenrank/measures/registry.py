@@ -20,10 +20,22 @@ from evenrank.measures.expected_exposure import (
     ITEM_LOSS,
     ITEM_RELEVANCE,
     L2_UNDEREXPOSURE,
+    NORMALISED_DISPARITY,
+    NORMALISED_LOSS,
+    NORMALISED_RELEVANCE,
     TOTAL_UNDEREXPOSURE,
 )
 from evenrank.measures.measure import Measure
-from evenrank.measures.prefix import GROUP_FAIRNESS, MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
+from evenrank.measures.prefix import (
+    GROUP_FAIRNESS,
+    GROUP_FAIRNESS_NMD,
+    GROUP_FAIRNESS_RNOD,
+    MAX_SKEW,
+    MIN_SKEW,
+    NDKL,
+    RKL,
+    RND,
+)
 from evenrank.measures.relevance import (
     AVERAGE_PRECISION,
     DISTINCT,
@@ -56,6 +68,9 @@ _BUILT_IN = (
     ITEM_LOSS,
     ITEM_DISPARITY,
     ITEM_RELEVANCE,
+    NORMALISED_LOSS,
+    NORMALISED_DISPARITY,
+    NORMALISED_RELEVANCE,
     L2_UNDEREXPOSURE,
     TOTAL_UNDEREXPOSURE,
     SHOWN,
@@ -72,6 +87,8 @@ _BUILT_IN = (
     RKL,
     RND,
     GROUP_FAIRNESS,
+    GROUP_FAIRNESS_NMD,
+    GROUP_FAIRNESS_RNOD,
     MIN_SKEW,
     MAX_SKEW,
 )

@@ -59,7 +59,7 @@ class Deficit(CheckedPolicy):
     )
 
     weight: Weight = 1.0
-    """Value of a whole window of owed pages against the best page's relevance."""
+    """How much a group that is one whole window behind counts, against the relevance of the best page."""
     window: PageCount = 20
     """Ranks whose pages are counted as owed together, row by row."""
     n_windows: PageCountOrAll = 1

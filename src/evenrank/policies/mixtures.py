@@ -83,7 +83,7 @@ class Filter(CheckedPolicy):
 
     keep: PageCount = 1500
     """How many candidates stay (never fewer than a ranking is long). The track's run kept 4500 of a whole corpus; with
-    the usual 2000 candidates and more for groups that would keep them all."""
+    the usual 2000 candidates, 4500 would keep them all."""
     then: InnerPolicy = "swap"
     """Policy that ranks them: a name, or name:setting=value,…"""
 

@@ -222,6 +222,8 @@ class TrainingTopic:
     """The target that the topic's training judgments give."""
     relevant_mass: NDArray[np.float64]
     """What the pages that the judgments name give to each group, as the task counts it (`estimated.group_mass`)."""
+    is_relevant: NDArray[np.bool_]
+    """Which candidates the judgments name."""
 
 
 @runtime_checkable

@@ -12,14 +12,16 @@ from evenrank.core.settings import Settings, describe_settings, make_settings, s
 from evenrank.errors import Collected, EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.plugins import Registry
 from evenrank.policies.deficit import Deficit, Swap
-from evenrank.policies.diversification import ExposureDisparity, Proportional, RelevanceShare
+from evenrank.policies.diversification import Proportional, RelevanceShare
 from evenrank.policies.expected_exposure import Expohedron, FrankWolfe, PLRank
+from evenrank.policies.exposure_disparity import ExposureDisparity
+from evenrank.policies.exposure_lp import ExposureLP
 from evenrank.policies.greedy_measure import Greedy
 from evenrank.policies.mixtures import BestOf, Filter, Fusion, Inferred, Union, inner_policies
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Policy, PolicyByTask
 from evenrank.policies.relevance import MMR, EpsilonGreedy, Relevance
-from evenrank.policies.rerankers import DetConstSort, ExposureLP, FaIr
+from evenrank.policies.rerankers import DetConstSort, FaIr
 from evenrank.policies.sequences import Controller, PlackettLuce
 
 _ALL: tuple[type[Policy], ...] = (

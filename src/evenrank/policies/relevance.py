@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,13 +71,17 @@ def marginal_relevance_order(
 class MMR(CheckedPolicy):
     """Relevant pages that say something new: both parts are scaled to [0, 1] over the topic's candidates.
 
-    The track's own runs of this kind fell to an nDCG of 0.0035 because the parts had different scales.
+    The track's own runs of this kind fell to an nDCG of 0.0035: their parts had different scales, and similarity
+    decided almost alone. `scaling=none` does as they did.
     """
 
     name: ClassVar[str] = "mmr"
     tasks: ClassVar[tuple[Task, ...]] = (1,)
     paper_runs: ClassVar[tuple[str, ...]] = ("RMITRetRerank_1", "RMITRetRerank_2")
-    run_settings: ClassVar[dict[str, str]] = {"RMITRetRerank_1": "balance=0.5", "RMITRetRerank_2": "balance=0.3"}
+    run_settings: ClassVar[dict[str, str]] = {
+        "RMITRetRerank_1": "balance=0.5,scaling=none",
+        "RMITRetRerank_2": "balance=0.3,scaling=none",
+    }
     citation: ClassVar[str] = "Carbonell and Goldstein, The use of MMR, SIGIR 1998"
     needs_text: ClassVar[bool] = True
 
@@ -85,6 +89,9 @@ class MMR(CheckedPolicy):
     """Weight of relevance against novelty, λ of the formula; the track's runs used 0.5 and 0.3."""
     pool: PageCount = 2000
     """Only this many of the most relevant candidates take part (never fewer than a ranking is long)."""
+    scaling: Literal["both", "none"] = "both"
+    """Scale relevance and similarity to [0, 1] (both), or leave a page's share of all relevance beside cosines (none):
+    with thousands of candidates that share is below a thousandth, as it must have been in the track's runs."""
 
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
@@ -93,8 +100,12 @@ class MMR(CheckedPolicy):
             raise EvenrankError("mmr compares texts, and these candidates have none: import the corpus with titles")
         pool = relevance_order(candidates)[: max(self.pool, request.length)]
         vectors = candidates.vectors[pool]
-        relevance = scaled(candidates.relevance[pool].astype(np.float32))
-        similarity = scaled(np.maximum(vectors @ vectors.T, np.float32(0.0)))
+        relevance = candidates.relevance[pool].astype(np.float32)
+        similarity = np.maximum(vectors @ vectors.T, np.float32(0.0))
+        if self.scaling == "both":
+            relevance, similarity = scaled(relevance), scaled(similarity)
+        else:
+            relevance = relevance / max(float(relevance.sum()), 1e-12)
         return repeat_ranking(
             pool[marginal_relevance_order(relevance, similarity, self.balance, request.length)], request
         )

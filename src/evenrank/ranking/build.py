@@ -31,8 +31,9 @@ from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Beliefs, Candidates, TrainingTopic
 from evenrank.ranking.groups import beliefs_about, cells_within, is_within, masks_within, restricted_dimensions
 from evenrank.ranking.sources import Found
-from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed
+from evenrank.ranking.undisclosed import expected_groups, parse_assumed, parse_undisclosed
 from evenrank.retrieval.engine.engines import index_folder, open_index
+from evenrank.retrieval.learn.calibration import shift_to_sum
 from evenrank.trec.collection import Collection
 from evenrank.trec.target_choice import TRACK_TARGET, TargetChoice, estimated_target, group_mass, page_mass
 
@@ -40,10 +41,6 @@ FIELD_PAGES = 100
 """Pages, the most relevant ones, that say what a topic's field is: at least these, and twice as many as are expected
 to be relevant. Thousands of pages that are hardly relevant would hide that a field is all in one place."""
 
-MOST_OPEN = 0.999
-"""Share of the candidates of uncertain relevance that can be relevant together."""
-MOST_SHIFT, SHIFT_STEPS = 40.0, 60
-"""How far log-odds are shifted beyond even odds, and bisection steps."""
 MOST_SHARPNESS = 20.0
 """Power above which nothing but the surest pages would count in a target; what is learned is 5 at most."""
 
@@ -76,6 +73,9 @@ class BuildSettings:
     undisclosed: tuple[str, ...] = ()
     """Share of the pages of a dimension whose group exists and is not in the data, such as gender:0.3. What unknown
     pages are is then believed from those whose group is known, and used as what is believed of `scored` dimensions."""
+    assume: tuple[str, ...] = ()
+    """How groups came to be missing, such as geography.odds.Africa=2 or geography.rate=0.3: unknown pages are then a
+    mixture of groups, in the target, and in Task 2 in the exposure too."""
     within: tuple[str, ...] = ()
     """Only rank pages of these groups, such as geography=Africa or gender=known (biographies)."""
     keep_to_subject: bool = True
@@ -121,11 +121,18 @@ def build_candidates(
         collection, topic_id, found, space, settings.divided, settings.within, with_text=with_text
     )
     target = target_of(candidates, task, space, settings)
-    if (task == 2 or with_beliefs) and len(candidates):
+    relevance = candidates.relevance ** (settings.sharpness or 1.0)
+    assumed = parse_assumed(settings.assume, space)
+    if task == 1 and assumed and len(candidates):
+        masks = collection.masks_of(collection.rows_of(candidates.page_ids), space, UNKNOWN_MASK)
+        mixed, *_ = expected_groups(masks, relevance, space, assumed, _is_divided(space, settings.divided))
+        # Of the target alone: in a single list the solver would lean on pages whose expected groups look balanced.
+        target = target_of(replace(candidates, alignment=mixed), task, space, settings)
+    elif (task == 2 or with_beliefs) and len(candidates):
         rows = collection.rows_of(candidates.page_ids)
-        relevance = candidates.relevance ** (settings.sharpness or 1.0)
         mass = page_mass(task, relevance, candidates.quality_class, settings.attention_model)
-        if rates := parse_undisclosed(settings.undisclosed, settings.information, settings.scored):
+        undisclosed = parse_undisclosed(settings.undisclosed, settings.information, settings.scored)
+        if rates := assumed or undisclosed:
             masks = collection.masks_of(rows, space, UNKNOWN_MASK)
             groups = expected_groups(masks, relevance, space, rates, _is_divided(space, settings.divided))
             believed = target_of(replace(candidates, alignment=groups[0]), task, space, settings)
@@ -137,25 +144,6 @@ def build_candidates(
         relevance = shift_to_sum(candidates.relevance, settings.n_relevant)
         candidates = replace(candidates, relevance=relevance, n_relevant=None)
     return candidates, target
-
-
-def shift_to_sum(probabilities: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Probabilities whose log-odds are all shifted by what makes them sum to `total`, or to nearly as many as there
-    are; what is impossible or certain stays so."""
-    is_open = (probabilities > 0.0) & (probabilities < 1.0)
-    n_open = int(is_open.sum())
-    wanted = min(total - float(probabilities[~is_open].sum()), MOST_OPEN * n_open)
-    if not n_open or wanted <= 0.0:
-        return probabilities
-    odds = np.log(probabilities[is_open]) - np.log1p(-probabilities[is_open])
-    low, high = -float(odds.max()) - MOST_SHIFT, MOST_SHIFT - float(odds.min())
-    for _ in range(SHIFT_STEPS):
-        middle = 0.5 * (low + high)
-        is_low = float((1.0 / (1.0 + np.exp(-odds - middle))).sum()) < wanted
-        low, high = (middle, high) if is_low else (low, middle)
-    shifted = probabilities.copy()
-    shifted[is_open] = 1.0 / (1.0 + np.exp(-odds - high))
-    return shifted
 
 
 def within_groups(collection: Collection, found: Found, settings: BuildSettings) -> Found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Beliefs
 from evenrank.trec.collection import Collection
 from evenrank.trec.dimensions import DIMENSIONS
+from evenrank.trec.manifest import Manifest
 
 PRIOR_PAGES = 20.0
 """Weight, in pages, of all of them in what is believed of pages that look alike: few of those say little."""
@@ -119,7 +121,7 @@ def beliefs_about(
     known_masks = collection.masks_of(rows, space, UNKNOWN_MASK)
     codes = _codes(known_masks, space)
     present, page_type = np.unique(codes, return_inverse=True)
-    table = _hidden_by_look(collection.path, repr(collection.manifest), tuple(names), tuple(hidden))
+    table = _hidden_by_look(_Version.of(collection), tuple(names), tuple(hidden))
     wide = GroupSpace.of((*names, *hidden), collection.known_dimensions)
     look = align([masks[_first_of_each(page_type)] for masks in known_masks], space, [False] * len(space.dimensions))
     expected, variance, own_share = [], [], []
@@ -174,10 +176,23 @@ class _HiddenByLook:
         return np.asarray(weights / weights.sum()), self._members
 
 
+@dataclass(frozen=True)
+class _Version:
+    """A version of a collection, which can be a key of a cache."""
+
+    path: Path
+    manifest: Manifest = field(compare=False)
+    mark: str
+
+    @classmethod
+    def of(cls, collection: Collection) -> _Version:
+        return cls(collection.path, collection.manifest, repr(collection.manifest))
+
+
 @lru_cache(maxsize=4)
-def _hidden_by_look(path: Path, manifest: str, known: tuple[str, ...], hidden: tuple[str, ...]) -> _HiddenByLook:
-    """Totals over the collection, worked out once in each process; `manifest` tells its content from another one's."""
-    collection = Collection.open(path)
+def _hidden_by_look(version: _Version, known: tuple[str, ...], hidden: tuple[str, ...]) -> _HiddenByLook:
+    """Totals over a version of the collection, worked out once in each process."""
+    collection = Collection.open(version.path, version.manifest)
     rows = np.arange(len(collection.page_ids))
     space, others = (GroupSpace.of(names, collection.known_dimensions) for names in (known, hidden))
     looks = _codes(collection.masks_of(rows, space, UNKNOWN_MASK), space)

@@ -225,7 +225,7 @@ class RankingJob:
         mass = group_mass(
             self.request.task, certain, judged.quality_class, judged.alignment, self.settings.attention_model
         )
-        return TrainingTopic(candidates, wanted, mass)
+        return TrainingTopic(candidates, wanted, mass, np.isin(candidates.page_ids, topic.rel_docs))
 
 
 def rank_topics(
@@ -249,7 +249,7 @@ def rank_topics(
 
 def _with_absolute_path(job: RankingJob) -> RankingJob:
     """The job with a collection that is found from any folder, by the source of the candidates, too."""
-    session = Session(job.session.path.absolute())
+    session = Session(job.session.path.absolute(), job.session.version)
     source = replace(job.source, session=session) if isinstance(job.source, SearchSource) else job.source
     return replace(job, session=session, source=source)
 

@@ -20,13 +20,14 @@ from evenrank.core.records import Run, Task
 from evenrank.core.settings import Settings, parse_each, setting_texts
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
+from evenrank.io.topics import read_qrels
 from evenrank.policies.policy import Policy, Request
 from evenrank.policies.registry import DEFAULT_POLICY, make_policy, setting_names
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.groups import is_within
 from evenrank.ranking.job import Length, RankingJob
 from evenrank.ranking.sources import CandidateSource, SearchSource, Session, Supplemented, calibrate_run, search_source
-from evenrank.ranking.undisclosed import parse_undisclosed
+from evenrank.ranking.undisclosed import parse_assumed, parse_undisclosed
 from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice, choose_model
 from evenrank.trec.collection import Collection, as_run
@@ -51,6 +52,8 @@ class RankOptions:
     """None is as the protocol says."""
     n_relevant: float | None = None
     """About how many pages of a topic are relevant; None leaves it to the estimate."""
+    judged: FilePath | None = None
+    """Qrels file of pages that people judged for these rankings."""
     seed: int = 0
 
     def faults(self) -> Iterator[str]:
@@ -60,6 +63,9 @@ class RankOptions:
         told = self.n_relevant
         if told is not None and not (isinstance(told, (int, float)) and 0.0 < told <= MOST_PAGES):
             yield f"n_relevant is {told!r}, but must be a number above 0: about how many pages of a topic are relevant"
+        if self.judged is not None and (told is not None or self.candidates is not None):
+            other = "the pages of a run (candidates, --from)" if told is None else "a number of relevant pages"
+            yield f"judged pages and {other}: the number is estimated from one or the other (leave one out)"
 
 
 def make_job(collection: Collection, options: RankOptions, found: Collected | None = None) -> RankingJob:
@@ -93,9 +99,17 @@ def make_job(collection: Collection, options: RankOptions, found: Collected | No
     choice = choose_model(collection, options.model) if isinstance(options.model, str) else options.model
     request = replace(served.request, attention=build.attention_model)
     source = open_source(collection, options.candidates, build, request.length, choice)
-    session = source.session if isinstance(source, SearchSource) else Session(collection.path)
+    if options.judged is not None and isinstance(source, SearchSource):
+        source = replace(source, judged=read_judged(options.judged))
+    session = source.session if isinstance(source, SearchSource) else Session.of(collection)
     job = RankingJob(session, source, made, request, build, options.seed, served.name, options.length)
     return job.learned()
+
+
+def read_judged(path: FilePath) -> dict[int, dict[int, bool]]:
+    """Whether each page of a qrels file is relevant, by topic and page id."""
+    grades = read_qrels(path)
+    return {topic: {page: grade > 0 for page, grade in pages.items()} for topic, pages in grades.items()}
 
 
 @dataclass(frozen=True)
@@ -222,7 +236,9 @@ def _check_groups(settings: BuildSettings, known: Mapping[str, Dimension], fault
     """Settings that depend on the groups known to the system; where these are wrong, as far as they do not."""
     is_valid = bool(settings.information) and all(name in known for name in settings.information)
     if is_valid:
-        faults.add(_odds_faults(settings, GroupSpace.of(settings.information, known)))
+        space = GroupSpace.of(settings.information, known)
+        faults.add(_odds_faults(settings, space))
+        faults.check(lambda: parse_assumed(settings.assume, space))
         faults.add(table_faults(settings.target, tuple(dict.fromkeys(settings.information))))
     information = settings.information if is_valid else tuple(known)
     faults.check(lambda: parse_undisclosed(settings.undisclosed, information, settings.scored if is_valid else ()))

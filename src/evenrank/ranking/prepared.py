@@ -12,6 +12,7 @@ from evenrank.policies.registry import PolicyEntry, make_policy
 from evenrank.ranking.job import Prepared, RankingJob
 from evenrank.ranking.make_job import RankOptions, make_job, serve_protocol
 from evenrank.ranking.record import run_from_topics
+from evenrank.retrieval.model_choice import ModelChoice
 from evenrank.trec.collection import Collection
 
 
@@ -22,9 +23,19 @@ class PreparedTopics:
     """
 
     def __init__(
-        self, collection: Collection, task: Task, *, protocol: str, target: str = "track", model: str = "untrained"
+        self,
+        collection: Collection,
+        task: Task,
+        *,
+        protocol: str,
+        target: str = "track",
+        model: str | ModelChoice = "untrained",
+        settings: Settings | None = None,
     ) -> None:
-        options = RankOptions(task=task, policy="relevance", protocol=protocol, target=target, model=model)
+        """`settings` are those of the candidates by name, such as `information` and `n_candidates`."""
+        options = RankOptions(
+            task=task, policy="relevance", settings=settings or {}, protocol=protocol, target=target, model=model
+        )
         self._job = make_job(collection, options)
         self._served = serve_protocol(protocol, task, collection.known_dimensions).policy
         self._prepared: dict[tuple[int, bool, bool], Prepared | None] = {}

@@ -14,6 +14,7 @@ from evenrank.core.records import Run, Task, Topic
 from evenrank.core.settings import Settings
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError
+from evenrank.io.assumptions import Assumptions, read_assumptions
 from evenrank.io.runs import write_record, write_run
 from evenrank.policies.optimal.sequence import loss_in_words
 from evenrank.policies.policy import Policy
@@ -22,6 +23,7 @@ from evenrank.progress import track
 from evenrank.ranking.job import Length, TopicRankings, rank_topics
 from evenrank.ranking.make_job import RankOptions, make_job
 from evenrank.ranking.record import legible, mean_certificate, ranking_notes, run_from_topics, run_record, setting_notes
+from evenrank.ranking.undisclosed import assumed_texts
 from evenrank.retrieval.model_choice import ModelChoice
 from evenrank.trec.collection import Collection, TopicChoice, as_collection, choose_topics
 from evenrank.trec.target_choice import Target
@@ -109,7 +111,9 @@ def rank(
     length: Length = "full",
     attention: str | Sequence[float] | Attention | None = None,
     n_relevant: float | None = None,
+    judged: FilePath | None = None,
     settings: Settings | None = None,
+    assume: Assumptions = None,
     seed: int = 0,
     workers: int | None = None,
     name: str | None = None,
@@ -126,8 +130,12 @@ def rank(
     read, by default as the protocol says: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, table:FILE or weights.
     `n_relevant` is about how many pages of a topic are relevant, for those who know the size of their subject: the
     order follows it, and the target stays as estimated; a guess within a factor of three helps where few are relevant.
-    `settings` sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file:
-    its words, and `title` if it has one; `topics` is then not looked at. Only pages about the subject are ranked
+    `judged` is a qrels file of ten to twenty pages that people judged (`count_relevant` says which): probabilities,
+    target and length then follow the number that it shows. `settings` sets the policy and the candidates by name, as
+    `--set` does. `assume` is a model of how groups came to be missing (a file, a dict, an `Uncertainty`;
+    `missing=random` for the default), by which unknown pages are a mixture of groups in the target, and in Task 2 in
+    the exposure too, and not a group of their own. `query` ranks a subject in
+    no file: its words, and `title` if it has one; `topics` is then not looked at. Only pages about it are ranked
     fairly, and the others follow below them as far as the length asks for them (the setting `keep_to_subject`). The
     same seed gives the same rankings on any number of `workers`: processes, by default this one alone. `name` is the
     name of the run, by default that of the policy; `command` is kept in the record. `spark` is a session
@@ -136,7 +144,9 @@ def rank(
     """
     opened = as_collection(collection)
     faults = Collected()
-    asked = faults.check(lambda: _asked(opened, query, title, candidates)) or ()
+    if assume is not None:
+        settings = {**(settings or {}), "assume": faults.check(lambda: _assumed(opened, assume, settings or {})) or ()}
+    asked = faults.check(lambda: query_topics(opened, query, title, candidates)) or ()
     of_query = [topic.id for topic in asked]
     topic_ids = of_query if query else faults.check(lambda: choose_topics(opened, topics)) or []
     options = RankOptions(
@@ -150,6 +160,7 @@ def rank(
         length=length,
         attention=attention,
         n_relevant=n_relevant,
+        judged=judged,
         seed=seed,
     )
     job = make_job(opened, options, faults)
@@ -163,7 +174,19 @@ def rank(
     return RankedTopics(run_from_topics(job, name or job.policy.name, results), record, results, notes)
 
 
-def _asked(collection: Collection, query: str, title: str, candidates: Run | FilePath | None) -> tuple[Topic, ...]:
+def _assumed(collection: Collection, assume: Assumptions, settings: Settings) -> tuple[str, ...]:
+    """The model of missing groups in the dimensions that the system knows, as settings keep it."""
+    given = settings.get("information", collection.default_groups(("geography", "gender")))
+    names = given.split(",") if isinstance(given, str) else list(given)  # type: ignore[call-overload]
+    known = [collection.known_dimensions[name] for name in names if name in collection.known_dimensions]
+    model = read_assumptions(assume)
+    model.check({dimension.name: dimension.groups[1:] for dimension in collection.dimensions})
+    return assumed_texts(model, known)
+
+
+def query_topics(
+    collection: Collection, query: str, title: str = "", candidates: Run | FilePath | None = None
+) -> tuple[Topic, ...]:
     """The subject of a query as a topic with the next free id; none without a query."""
     if not query.strip():
         if title:

@@ -16,33 +16,61 @@ from evenrank.core.records import Run, Topic, no_pages
 from evenrank.progress import track
 from evenrank.retrieval.engine.engines import index_folder, open_index
 from evenrank.retrieval.engine.protocol import Engine
-from evenrank.retrieval.learn.calibration import Calibration, CalibrationSettings, JudgedScores, fit_calibration
+from evenrank.retrieval.learn.calibration import (
+    Calibration,
+    CalibrationSettings,
+    JudgedScores,
+    fit_calibration,
+    predict,
+    shift_to_sum,
+)
+from evenrank.retrieval.learn.judged_count import JudgedRanking, count_matching, judged_ranks
 from evenrank.retrieval.learn.learned_model import LearnedModel
-from evenrank.retrieval.learn.relevant_count import RelevantCount
+from evenrank.retrieval.learn.relevant_count import (
+    CountModel,
+    RelevantCount,
+    count_by_strength,
+    estimate_count,
+    n_strong,
+)
 from evenrank.retrieval.learn.training import choose_calibration
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
 from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, ScoredPages, SearchSettings, probabilities
 from evenrank.trec.collection import Collection
+from evenrank.trec.manifest import Manifest
 
 
 @dataclass(frozen=True)
 class Session:
-    """A collection and its index, opened when they are first used; every process opens them for itself."""
+    """A collection and its index, opened when they are first used; every process opens them for itself.
+
+    All of them open the version that the first one has, which keeps it for them, whatever is imported meanwhile.
+    """
 
     path: Path
     """Folder of the collection."""
+    version: Manifest | None = field(default=None, compare=False)
+    """The version to open; None for the one that the collection has now."""
+
+    @classmethod
+    def of(cls, collection: Collection) -> Session:
+        """The session of a collection that is open already."""
+        made = cls(collection.path, collection.manifest)
+        on_disk = collection if collection.other_topics is None else replace(collection, other_topics=None)
+        made.__dict__["collection"] = on_disk
+        return made
 
     @cached_property
     def collection(self) -> Collection:
-        return Collection.open(self.path)
+        return Collection.open(self.path, self.version)
 
     @cached_property
     def engine(self) -> Engine:
         return open_index(self.collection)
 
     def __getstate__(self) -> dict[str, object]:
-        return {"path": self.path}
+        return {"path": self.path, "version": self.version}
 
 
 @dataclass(frozen=True)
@@ -74,6 +102,10 @@ CHOICES = tuple(replace(CALIBRATION, prior_strength=strength) for strength in (3
 how many pages of a topic are relevant, as on generated collections, its own share is better estimated from them alone
 (0.1), and 40 training topics are enough to show it; on real topics they do not, and the estimate gave ranks 35 to 50
 a probability of 0.11 where 0.01 were relevant."""
+FEWEST_COUNTED = 8
+"""Training topics, all of whose candidates were judged, from which the number of relevant pages is learned."""
+LEAST_EXPECTED = 1.0
+"""Relevant pages that every topic is expected to have."""
 FOLDS_SEED = 0
 """Seed of the division of training topics into folds, on which that is chosen."""
 NOTHING = Found(no_pages(), np.empty(0), np.empty(0))
@@ -135,10 +167,14 @@ class SearchSource:
     """Number of known groups of those dimensions that are the collection's own."""
     calibration: Calibration | None = None
     """Map from scores to probabilities; None takes those of the model, which are by rank if it is untrained."""
+    count: CountModel | None = None
+    """How many pages are relevant where so many match strongly; None leaves that to the calibration."""
     choice: ModelChoice = UNTRAINED
     """The relevance model."""
     remembered: Mapping[int, ScoredPages] = field(default_factory=dict, compare=False, repr=False)
     """What was found already, by topic; not sent to other processes."""
+    judged: Mapping[int, Mapping[int, bool]] = field(default_factory=dict)
+    """Whether pages that people judged are relevant, by topic and page id."""
 
     def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "remembered": {}}
@@ -154,9 +190,13 @@ class SearchSource:
 
     def find(self, topic: Topic) -> Found:
         pages = self.remembered.get(topic.id) or self.pages(topic)
-        is_calibrated = self.calibration is not None
-        relevance = probabilities(self.calibration, pages.scores) if is_calibrated else pages.probabilities
-        return Found(pages.page_ids, pages.scores, relevance, pages.n_relevant)
+        if topic.id in self.judged:
+            ranking = judged_ranking(self.session.engine, pages, self.judged[topic.id])
+            return Found(pages.page_ids, pages.scores, ranking.chances(len(pages)), ranking.estimate())
+        if self.calibration is None:
+            return Found(pages.page_ids, pages.scores, pages.probabilities, pages.n_relevant)
+        relevance, n_relevant = _expected(self.calibration, self.count, pages.scores)
+        return Found(pages.page_ids, pages.scores, relevance, n_relevant or pages.n_relevant)
 
     def pages(self, topic: Topic) -> ScoredPages:
         """The pages of the plain search and of each group, without the features behind their scores."""
@@ -165,6 +205,8 @@ class SearchSource:
     def describe(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"candidates": "search", "n_pages": self.n_pages, "groups_of": list(self.dimensions)}
         facts["model"] = self.choice.describe()
+        if self.judged:
+            facts["judged"] = {str(topic): len(pages) for topic, pages in self.judged.items()}
         if self.calibration is None:
             return {**facts, "relevance": "by the model" if self.choice.kind == "learned" else "by rank"}
         method = self.calibration.settings.method
@@ -173,7 +215,16 @@ class SearchSource:
             "relevance": f"{method} calibration of scores on the training topics",
             "coefficients": self.calibration.coefficients.tolist(),
             "prior_strength": self.calibration.settings.prior_strength,
+            **_describe_count(self.count),
         }
+
+
+def judged_ranking(
+    engine: Engine, pages: ScoredPages, judged: Mapping[int, bool], project_size: int | None = None
+) -> JudgedRanking:
+    """What was found for a topic with what people said of some of it, as the ranking of a whole collection."""
+    ranks = judged_ranks(pages.page_ids, judged)
+    return JudgedRanking(engine.statistics().n_pages, ranks, count_matching(pages.scores), project_size)
 
 
 Source = TypeVar("Source", bound=SearchSource)
@@ -184,7 +235,7 @@ def search_source(
 ) -> SearchSource:
     """The index of a collection as a source, calibrated on its training topics if there are any."""
     dimensions = tuple(name for name in information if name in collection.masks)
-    source = SearchSource(Session(collection.path), n_pages, dimensions, own_group_counts(collection), choice=choice)
+    source = SearchSource(Session.of(collection), n_pages, dimensions, own_group_counts(collection), choice=choice)
     return calibrate_source(source, collection.topics)
 
 
@@ -210,10 +261,41 @@ def calibrate_source(source: Source, topics: Iterable[Topic]) -> Source:
     model = source.model()
     if isinstance(model, LearnedModel):
         calibration = fit_calibration(samples, model.state.calibration.settings)
-    else:
-        ids = [topic.id for sample, topic in zip(judged, training, strict=True) if sample.is_judged.any()]
-        calibration = calibrate_scores(samples, ids)
-    return replace(source, calibration=calibration, remembered=found)
+        return replace(source, calibration=calibration, remembered=found)
+    ids = [topic.id for sample, topic in zip(judged, training, strict=True) if sample.is_judged.any()]
+    calibration, count = learn_scores(samples, ids)
+    return replace(source, calibration=calibration, count=count, remembered=found)
+
+
+def learn_scores(samples: Sequence[JudgedScores], topic_ids: Sequence[int]) -> tuple[Calibration, CountModel | None]:
+    """What training topics say of scores of any scale: how likely a page is relevant, and how many are."""
+    calibration = calibrate_scores(samples, topic_ids)
+    complete = [at for at, sample in enumerate(samples) if sample.is_judged.all()]
+    if len(complete) < FEWEST_COUNTED:
+        return calibration, None
+    return calibration, count_by_strength(
+        [samples[at].scores for at in complete],
+        [float(predict(calibration, samples[at].scores).sum()) for at in complete],
+        [int(samples[at].is_relevant.sum()) for at in complete],
+        [topic_ids[at] for at in complete],
+    )
+
+
+def _expected(
+    calibration: Calibration, count: CountModel | None, scores: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], RelevantCount | None]:
+    """The probabilities of a topic's pages, and their number where it is estimated by itself; they then sum to it."""
+    relevance = probabilities(calibration, scores)
+    if count is None or not len(scores):
+        return relevance, None
+    n_relevant = estimate_count(count, np.array([n_strong(scores)]))
+    return shift_to_sum(relevance, max(n_relevant.median, LEAST_EXPECTED)), n_relevant
+
+
+def _describe_count(count: CountModel | None) -> dict[str, Any]:
+    if count is None:
+        return {}
+    return {"n_relevant": {"from": "strong matches", "intercept": count.intercept, "slope": count.slope}}
 
 
 def calibrate_scores(samples: Sequence[JudgedScores], topic_ids: Sequence[int]) -> Calibration:
@@ -256,12 +338,16 @@ class RunSource:
     run: Run
     calibration: Calibration | None = None
     """Map from scores to probabilities, learned on training topics; None takes probabilities from ranks."""
+    count: CountModel | None = None
+    """How many pages are relevant where so many match strongly; None leaves that to the calibration."""
 
     def find(self, topic: Topic) -> Found:
         pages, scores = pages_of_topic(self.run, topic.id)
         if not len(pages):
             return NOTHING
-        return Found(pages, scores, probabilities(self.calibration, scores))
+        if self.calibration is None:
+            return Found(pages, scores, probabilities(None, scores))
+        return Found(pages, scores, *_expected(self.calibration, self.count, scores))
 
     def describe(self) -> dict[str, Any]:
         if self.calibration is None:
@@ -272,6 +358,7 @@ class RunSource:
             "relevance": f"{self.calibration.settings.method} calibration of scores on the training topics in the run",
             "coefficients": self.calibration.coefficients.tolist(),
             "prior_strength": self.calibration.settings.prior_strength,
+            **_describe_count(self.count),
         }
 
 
@@ -284,4 +371,4 @@ def calibrate_run(run: Run, topics: Iterable[Topic]) -> RunSource:
             if topic.was_judged(pages).any():
                 samples.append(JudgedScores(scores, np.isin(pages, topic.rel_docs), topic.was_judged(pages)))
                 topic_ids.append(topic.id)
-    return RunSource(run, calibrate_scores(samples, topic_ids) if samples else None)
+    return RunSource(run, *learn_scores(samples, topic_ids)) if samples else RunSource(run)

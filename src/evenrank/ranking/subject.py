@@ -35,6 +35,9 @@ TEXT_ONLY: float = CHOSEN["text_only"]
 FEWEST_OF_KIND: int = CHOSEN["fewest_of_kind"]
 """Articles about things of the kind that the title names, from which on articles that only name such a thing are left
 out: a draw can be filled without them."""
+FEWEST_CONFIRMED: int = CHOSEN["fewest_confirmed"]
+"""Articles that confirm what their keyword means by a word of the title or a second keyword, from which on articles
+with a single keyword are left out: sovereign immunity is not about vaccination."""
 FEWEST_AS_A_WHOLE: int = CHOSEN["fewest_as_a_whole"]
 """Articles with all words of a query, from which on one of its words alone is not enough. Two words, or words that
 are written as a name, are one subject however few articles have them."""
@@ -78,8 +81,9 @@ def keep_to_subject(
     if floor > 0:
         classes = names_at(collection.classes, collection.rows_of(found.page_ids))
         is_of_kind = are_of_kind(engine, topic, found.page_ids, titles, classes)
-        if is_of_kind.sum() >= FEWEST_OF_KIND:
-            evidence = evidence._replace(in_text=evidence.in_text & is_of_kind, in_lead=evidence.in_lead & is_of_kind)
+        for is_fit, fewest in ((evidence.is_confirmed, FEWEST_CONFIRMED), (is_of_kind, FEWEST_OF_KIND)):
+            if (is_fit & (evidence.in_text | evidence.in_lead)).sum() >= fewest:
+                evidence = evidence._replace(in_text=evidence.in_text & is_fit, in_lead=evidence.in_lead & is_fit)
         is_about = are_about(matches, evidence, TEXT_ONLY * floor * best)
         is_evident = bool(is_about.any())
         is_kept = is_about | is_always if is_evident else is_kept

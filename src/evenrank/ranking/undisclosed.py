@@ -16,13 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment, align
-from evenrank.core.groups import UNKNOWN_MASK, GroupSpace
+from evenrank.core.groups import UNKNOWN_MASK, Dimension, GroupSpace
+from evenrank.core.uncertainty import MissingGroups, Uncertainty
 from evenrank.errors import EvenrankError
+from evenrank.io.assumptions import read_assumptions
 from evenrank.ranking.groups import PRIOR_PAGES, group_moments
 
 Masks = Sequence[NDArray[np.unsignedinteger]]
 Shares = Mapping[int, float]
 """Probability of each mask."""
+Rates = Mapping[str, float] | Mapping[str, MissingGroups]
+"""By dimension the share of pages whose group is missing, or how groups are missing."""
 
 
 def parse_undisclosed(given: Sequence[str], information: Sequence[str], scored: Sequence[str]) -> dict[str, float]:
@@ -47,11 +51,35 @@ def parse_undisclosed(given: Sequence[str], information: Sequence[str], scored: 
     return rates
 
 
+def parse_assumed(texts: Sequence[str], space: GroupSpace) -> dict[str, MissingGroups]:
+    """How groups came to be missing, by dimension, from texts such as `geography.odds.Africa=2`; all faults at once."""
+    model = read_assumptions(list(texts))
+    model.check({dimension.name: dimension.groups[1:] for dimension in space.dimensions})
+    return {name: found.missing for name, found in model.dimensions.items() if found.missing is not None}
+
+
+def assumed_texts(model: Uncertainty, dimensions: Sequence[Dimension]) -> tuple[str, ...]:
+    """What a model says of missing groups, as the texts that `parse_assumed` reads and records keep."""
+    texts = []
+    for dimension in dimensions:
+        missing = model.of(dimension.name, dimension.is_personal).missing
+        if missing is None:
+            continue
+        if isinstance(missing.rate, Mapping):
+            texts += [f"{dimension.name}.rate.{group}={rate!r}" for group, rate in missing.rate.items()]
+        elif missing.rate is not None:
+            texts.append(f"{dimension.name}.rate={missing.rate!r}")
+        else:
+            texts.append(f"{dimension.name}.share={missing.share[0]!r}..{missing.share[1]!r}")
+            texts += [f"{dimension.name}.odds.{group}={low!r}..{high!r}" for group, (low, high) in missing.odds.items()]
+    return tuple(texts)
+
+
 def expected_groups(
     masks: Masks,
     relevance: NDArray[np.float64],
     space: GroupSpace,
-    rates: Mapping[str, float],
+    rates: Rates,
     normalise: Sequence[bool],
 ) -> tuple[Alignment, NDArray[np.float64], NDArray[np.float64]]:
     """Expected group weights of pages, and for each page type their variance and the share that the target holds.
@@ -80,7 +108,11 @@ def expected_groups(
 
 
 def _alternatives(
-    types: NDArray[np.int64], weight: NDArray[np.float64], number: int, space: GroupSpace, rates: Mapping[str, float]
+    types: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    number: int,
+    space: GroupSpace,
+    rates: Rates,
 ) -> list[list[tuple[int, float]]]:
     """For each dimension the masks that pages of a type may have, with their probabilities."""
     found = []
@@ -95,7 +127,7 @@ def _alternatives(
         alike = _by_mask(types[is_alike, place], weight[is_alike])
         prior = PRIOR_PAGES / max(sum(overall.values()), 1e-12)
         smoothed = {value: alike.get(value, 0.0) + prior * total for value, total in overall.items()}
-        found.append(list(unknown_shares(smoothed, rates[dimension.name]).items()))
+        found.append(list(unknown_shares(smoothed, rates[dimension.name], dimension.groups[1:]).items()))
     return found
 
 
@@ -104,15 +136,30 @@ def _by_mask(masks: NDArray[np.int64], weight: NDArray[np.float64]) -> dict[int,
     return dict(zip(values.tolist(), np.bincount(number.reshape(-1), weight).tolist(), strict=True))
 
 
-def unknown_shares(seen: Mapping[int, float], rate: float) -> Shares:
-    """What pages of unknown group are, from the weight of each mask as it is seen and the share that is undisclosed.
+def unknown_shares(seen: Mapping[int, float], missing: float | MissingGroups, groups: Sequence[str] = ()) -> Shares:
+    """What pages of unknown group are, from the weight of each mask as it is seen and how groups are missing.
 
     For each known page there are `rate` / (1 − `rate`) undisclosed ones; unknown pages beyond those are of no group.
+    With odds in place of rates, the share of unknown pages that have a group is given.
     """
-    hidden = {mask: weight * rate / (1.0 - rate) for mask, weight in seen.items() if mask != UNKNOWN_MASK}
+    known = {mask: weight for mask, weight in seen.items() if mask != UNKNOWN_MASK}
+    if isinstance(missing, MissingGroups):
+        odds = missing.weights(groups, None, 1)[0]
+        hidden = {mask: weight * _mask_odds(mask, odds) for mask, weight in known.items()}
+    else:
+        hidden = {mask: weight * missing / (1.0 - missing) for mask, weight in known.items()}
     n_hidden = sum(hidden.values())
     total = max(n_hidden, seen.get(UNKNOWN_MASK, 0.0))
+    if isinstance(missing, MissingGroups) and missing.rate is None:
+        share = float(missing.shares(None, 1)[0])
+        total = n_hidden / share if share > 0.0 else 0.0
     if total <= 0.0:
         return {UNKNOWN_MASK: 1.0}
     shares = {mask: weight / total for mask, weight in hidden.items() if weight > 0.0}
     return {UNKNOWN_MASK: (total - n_hidden) / total, **shares} if total > n_hidden else shares
+
+
+def _mask_odds(mask: int, odds: NDArray[np.float64]) -> float:
+    """Odds of being missing of a page with several groups: the geometric mean of theirs."""
+    of_groups = [odds[bit] for bit in range(len(odds)) if mask >> (bit + 1) & 1]
+    return float(prod(of_groups) ** (1.0 / len(of_groups))) if of_groups else 0.0

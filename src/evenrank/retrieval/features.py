@@ -6,8 +6,8 @@ single good one, so the title also speaks for itself, and nothing depends on how
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,13 +31,19 @@ N_REFERENCE = 300
 """Pages, best by words, among which a feature has mean 0 and deviation 1: the same however many are looked at."""
 N_ENCODED = 300
 """Pages, best by words, that vectors are made for while a topic is scored, when not all pages have one already."""
-N_READ = 60
-"""Pages, best by words and vectors, that a cross-encoder reads; the others count as the worst of these."""
-UNTRAINED_WEIGHTS = {"words": 1.0, "topic_vector": 1.0, "title_vector": 0.5, "people": 2.5}
+N_READ, N_READ_TO_LEARN = 30, 60
+"""Pages, best by words and vectors, that a cross-encoder reads: in an untrained search, and in one that learned to use
+it; the others count as the worst of these."""
+UNTRAINED_WEIGHTS = {"words": 1.0, "topic_vector": 1.0, "title_vector": 0.5, "people": 2.5, "cross_encoder": 0.5}
 """What each feature counts when nothing was learned: about what a line learns on the 57 training topics of 2021. Words
-and 3 times the topic vector order the first pages as well, and find fewer of the relevant pages among 1000."""
-PRIOR_WEIGHTS = {**UNTRAINED_WEIGHTS, "cross_encoder": 0.5}
-"""What learning starts from, and keeps to as far as training topics do not say otherwise."""
+and 3 times the topic vector order the first pages as well, and find fewer of the relevant pages among 1000. Learning
+starts from these, and keeps to them as far as training topics do not say otherwise."""
+SECOND = {"topic_vector": "second_topic_vector", "title_vector": "second_title_vector"}
+"""Names of the features by a second text encoder, beside those of the first."""
+TWO_ENCODERS_WEIGHTS = {
+    name: 0.5 * UNTRAINED_WEIGHTS[first] for first, second in SECOND.items() for name in (first, second)
+}
+"""What vectors count where there are two encoders: each half of what one alone does."""
 FILED_FIELDS: tuple[TextField, ...] = ("categories", "infobox", "kind")
 
 
@@ -50,6 +56,10 @@ class FeatureExtractor:
     """Adds vectors; and candidates by vectors, once every page has one (`evenrank index --dense`)."""
     reader: PageReader | None = None
     """Adds what a cross-encoder says of the best pages; without `dense` it is not asked."""
+    second: DenseScorer | None = None
+    """A second text encoder, whose vectors and candidates join those of `dense`."""
+    n_read: int = N_READ_TO_LEARN
+    """Pages that the cross-encoder reads."""
 
     @property
     def engine(self) -> Engine:
@@ -58,7 +68,7 @@ class FeatureExtractor:
     @property
     def names(self) -> tuple[str, ...]:
         """The features of pages."""
-        vectors = ("topic_vector", "title_vector") if self.dense else ()
+        vectors = (*SECOND, *(SECOND.values() if self.second else ())) if self.dense else ()
         return ("words", "filed", *vectors, "people", *(("cross_encoder",) if self.dense and self.reader else ()))
 
     @property
@@ -72,7 +82,9 @@ class FeatureExtractor:
         found = find_candidates(self.engine, terms, replace(self.lexical.settings.candidates, n_pages=k), up_to_page_id)
         if self.dense is None or not self.dense.covers_index:
             return found
-        further = np.setdiff1d(self.dense.nearest(topic, k, up_to_page_id), found.page_ids)
+        scorers = [scorer for scorer in (self.dense, self.second) if scorer is not None]
+        near = np.concatenate([scorer.nearest(topic, k, up_to_page_id) for scorer in scorers])
+        further = np.setdiff1d(near, found.page_ids)
         scores = self._score(terms, further)
         page_ids, scores = np.append(found.page_ids, further), np.append(found.scores, scores)
         order = np.lexsort((page_ids, -scores))
@@ -109,9 +121,11 @@ class FeatureExtractor:
             "people": self._people(topic, found),
         }
         if self.dense is not None:
-            topic_nearness, title_nearness = self.dense.similarity(topic, found.page_ids)
-            features["topic_vector"] = standardise(topic_nearness)
-            features["title_vector"] = standardise(title_nearness)
+            nearness = self.dense.similarity(topic, found.page_ids)
+            features |= dict(zip(SECOND, map(standardise, nearness), strict=True))
+            if self.second is not None:
+                nearness = self.second.similarity(topic, found.page_ids)
+                features |= dict(zip(SECOND.values(), map(standardise, nearness), strict=True))
             if self.reader is not None:
                 features["cross_encoder"] = self._read(topic, found, features)
         return {name: features[name] for name in self.names}
@@ -126,11 +140,11 @@ class FeatureExtractor:
         assert self.reader is not None
         if not len(found.page_ids):
             return np.empty(0)
-        best = np.argsort(-weighted_sum(features, UNTRAINED_WEIGHTS), kind="stable")[:N_READ]
-        read = self.reader.scores(topic, found.page_ids[best])
+        best = np.argsort(-weighted_sum(features, untrained_weights(features)), kind="stable")[: self.n_read]
+        read = standardise(self.reader.scores(topic, found.page_ids[best]))
         scores = np.full(len(found.page_ids), read.min())
         scores[best] = read
-        return standardise(scores)
+        return scores
 
 
 def standardise(values: Floats) -> Floats:
@@ -138,6 +152,12 @@ def standardise(values: Floats) -> Floats:
     first = values[:N_REFERENCE]
     deviation = first.std() if len(first) else 0.0
     return np.asarray((values - first.mean()) / deviation) if deviation > 0 else np.zeros(len(values))
+
+
+def untrained_weights(names: Collection[str]) -> dict[str, float]:
+    """What each feature counts when nothing was learned, for these features together."""
+    known = {**UNTRAINED_WEIGHTS, **(TWO_ENCODERS_WEIGHTS if SECOND["topic_vector"] in names else {})}
+    return {name: weight for name, weight in known.items() if name in names}
 
 
 def weighted_sum(features: Features, weights: dict[str, float]) -> Floats:
@@ -151,9 +171,14 @@ class HybridModel:
     """The untrained default with the extra `dense`."""
 
     extractor: FeatureExtractor
-    weights: dict[str, float] = field(default_factory=lambda: dict(UNTRAINED_WEIGHTS))
-    """Weight of each feature."""
+    given_weights: dict[str, float] | None = None
+    """Weight of each feature; None takes the usual ones (`untrained_weights`)."""
     calibration: Calibration | None = None
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Weight of each feature that counts."""
+        return untrained_weights(self.extractor.names) if self.given_weights is None else self.given_weights
 
     @property
     def engine(self) -> Engine:

@@ -149,7 +149,7 @@ def search(
     """The k articles of a collection that the words describe best.
 
     `groups` restricts the search to one group of a dimension, such as `{"geography": "Africa"}`. `model` is
-    `untrained`, `dph`, `hybrid`, `learned` or a model file. `why` adds the words and features that brought each
+    `untrained`, `dph`, `bm25`, `hybrid`, `learned` or a model file. `why` adds the words and features that brought each
     article.
     """
     if k < 1:

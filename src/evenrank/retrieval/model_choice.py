@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenrank.core.records import Topic
+from evenrank.core.records import RANKING_LENGTH, Topic
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError, NoModelError
 from evenrank.retrieval.encode.cross_encoder import CrossEncoder, PageReader
-from evenrank.retrieval.encode.dense import DenseScorer, recorded_encoder
+from evenrank.retrieval.encode.dense import DenseScorer, recorded_encoders, usual_encoders
 from evenrank.retrieval.encode.encoder import Device, Encoder, EncoderSettings
+from evenrank.retrieval.encode.models import MINILM, find_model
 from evenrank.retrieval.engine.engines import index_folder
-from evenrank.retrieval.engine.protocol import CountingEngine, Engine, TextField, WeightedTerm, WordCounts
-from evenrank.retrieval.features import FeatureExtractor, HybridModel
+from evenrank.retrieval.engine.protocol import CountingEngine, Engine, Hits, TextField, WeightedTerm, WordCounts
+from evenrank.retrieval.features import N_READ, FeatureExtractor, HybridModel, below
 from evenrank.retrieval.learn.calibration import Calibration
 from evenrank.retrieval.learn.learned_model import (
     LearnedModel,
@@ -28,7 +30,7 @@ from evenrank.retrieval.learn.learned_model import (
     model_fingerprint,
     model_path,
 )
-from evenrank.retrieval.query.candidates import CandidateSettings, find_candidates
+from evenrank.retrieval.query.candidates import find_candidates
 from evenrank.retrieval.query.topic_query import subject_words
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, ScoredPages, probabilities
 from evenrank.trec.collection import Collection
@@ -56,17 +58,24 @@ def dph(counts: WordCounts, weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class DphModel:
-    """Words of title and keywords by DPH over the whole text; candidates are those that BM25 finds first.
+class BagOfWords:
+    """Words of title and keywords over the whole text, weighted by DPH or by BM25, as the track's baselines did.
 
-    Words are those of our index, not of Terrier's. Its lengths of pages are rounded to an eighth, and occurrences of
-    very frequent words in all pages are projected from a thousand pages.
+    DPH scores the candidates that BM25 finds first. Words are those of our index, not of Terrier's or Anserini's; BM25
+    has the index's own constants (k1 1.2, b 0.75). Lengths of pages are rounded to an eighth, and occurrences of very
+    frequent words in all pages are projected from a thousand pages. Where fewer pages than a ranking of the track is
+    long have any of the words, pages that feedback finds follow below them, and then the others by page id.
     """
 
-    engine: Engine
-    candidates: CandidateSettings = field(default_factory=CandidateSettings)
+    lexical: LexicalModel
+    """The untrained model, for the pages that follow below."""
+    weighting: Literal["dph", "bm25"] = "dph"
     calibration: Calibration | None = None
     """From scores to probabilities; None goes by rank."""
+
+    @property
+    def engine(self) -> Engine:
+        return self.lexical.engine
 
     def words(self, topic: Topic) -> Counter[str]:
         """The analysed words of a topic, and how often it has each."""
@@ -79,20 +88,41 @@ class DphModel:
 
     def score(self, topic: Topic, k: int, up_to_page_id: int | None = None) -> ScoredPages:
         """The best k pages and those of the groups; see `RelevanceModel.score`."""
-        if not isinstance(self.engine, CountingEngine):
+        if self.weighting == "dph" and not isinstance(self.engine, CountingEngine):
             raise EvenrankError("the model dph needs an index on this machine (run: evenrank index DIR)")
         words = self.words(topic)
         terms = [WeightedTerm(FIELD, (word,), float(n)) for word, n in words.items()]
-        found = find_candidates(self.engine, terms, replace(self.candidates, n_pages=k), up_to_page_id)
-        counts = self.engine.count_words(FIELD, list(words), found.page_ids.tolist())
-        scores = dph(counts, np.array(list(words.values()), np.float64))
-        order = np.lexsort((found.page_ids, -scores))
+        settings = replace(self.lexical.settings.candidates, n_pages=k)
+        found = find_candidates(self.engine, terms, settings, up_to_page_id)
+        scores = self._dph(words, found) if self.weighting == "dph" else found.scores
+        pages, scores = self._filled_up(topic, found.page_ids, scores, k, up_to_page_id)
+        order = np.lexsort((pages, -scores))
         return ScoredPages(
-            found.page_ids[order], scores[order], probabilities(self.calibration, scores)[order], {"dph": scores[order]}
+            pages[order], scores[order], probabilities(self.calibration, scores)[order], {self.weighting: scores[order]}
         )
 
+    def _dph(self, words: Counter[str], found: Hits) -> Floats:
+        assert isinstance(self.engine, CountingEngine)
+        counts = self.engine.count_words(FIELD, list(words), found.page_ids.tolist())
+        return dph(counts, np.array(list(words.values()), np.float64))
 
-Kind = Literal["untrained", "dph", "hybrid", "learned"]
+    def _filled_up(
+        self, topic: Topic, pages: NDArray[np.int32], scores: Floats, k: int, up_to_page_id: int | None
+    ) -> tuple[NDArray[np.int32], Floats]:
+        """Pages that have the words, and others below them up to the length of a ranking, as far as there are any."""
+        n_wanted = min(k, RANKING_LENGTH[1])
+        if len(pages) < n_wanted:
+            by_feedback = self.lexical.score(topic, k, up_to_page_id).page_ids
+            others = np.append(by_feedback, np.setdiff1d(self.engine.page_ids(), by_feedback))
+            is_allowed = ~np.isin(others, pages) & (up_to_page_id is None or others <= up_to_page_id)
+            others = others[is_allowed][: n_wanted - len(pages)]
+            scores = np.append(scores, below(scores, -np.arange(len(others), dtype=np.float64)))
+            pages = np.append(pages, others)
+        return pages, scores
+
+
+WordsKind = Literal["untrained", "dph", "bm25"]
+Kind = WordsKind | Literal["hybrid", "learned"]
 
 
 @dataclass(frozen=True)
@@ -100,8 +130,8 @@ class ModelChoice:
     """A relevance model by what identifies it; text vectors are kept beside the index of the collection."""
 
     kind: Kind = "untrained"
-    """`untrained`: words; `dph`: words by Terrier's DPH; `hybrid`: words and text vectors, untrained; `learned`: from a
-    model file."""
+    """`untrained`: words with feedback; `dph` and `bm25`: words by one formula alone; `hybrid`: words and text vectors,
+    untrained; `learned`: from a model file."""
     file: Path | None = None
     """The file of a learned model."""
     fingerprint: str = ""
@@ -110,11 +140,15 @@ class ModelChoice:
     """The text encoder; None without text vectors."""
     cross_encoder: str | None = None
     """Fingerprint of the cross-encoder; None without one."""
+    second: UsedEncoder | None = None
+    """A second text encoder, of `hybrid` alone."""
+    n_read: int = 0
+    """Pages that the cross-encoder of `hybrid` reads."""
 
     def open(self, lexical: LexicalModel, index_folder: Path) -> RelevanceModel:
         """The model over an index; file and encoder are read once in each process."""
-        if self.kind == "dph":
-            return DphModel(lexical.engine, lexical.settings.candidates)
+        if self.kind == "dph" or self.kind == "bm25":
+            return BagOfWords(lexical, self.kind)
         used = self.encoder
         dense = None if used is None else open_dense(lexical.engine, used.settings, index_folder)
         reader = None
@@ -123,7 +157,14 @@ class ModelChoice:
         extractor = FeatureExtractor(lexical, dense, reader)
         if self.file is not None:
             return LearnedModel(extractor, _state(self.file, self.fingerprint))
-        return lexical if dense is None else HybridModel(extractor)
+        if dense is None:
+            return lexical
+        second = None if self.second is None else open_dense(lexical.engine, self.second.settings, index_folder)
+        return HybridModel(replace(extractor, second=second, n_read=self.n_read))
+
+    def without_reading(self) -> ModelChoice:
+        """The same model without the second stage; a learned model always reads what it learned to."""
+        return replace(self, cross_encoder=None, n_read=0) if self.n_read else self
 
     def describe(self) -> dict[str, Any]:
         """What decides the scores, for the record beside a result."""
@@ -132,25 +173,35 @@ class ModelChoice:
             facts |= {"file": str(self.file), "fingerprint": self.fingerprint}
         if self.encoder is not None:
             facts["encoder"] = asdict(self.encoder)
+        if self.second is not None:
+            facts["second_encoder"] = asdict(self.second)
         if self.cross_encoder is not None:
             facts["cross_encoder"] = self.cross_encoder
+        if self.n_read:
+            facts["n_read"] = self.n_read
         return facts
 
 
 UNTRAINED = ModelChoice()
 
 
-def choose_model(collection: Collection, name: str, encoder: EncoderSettings | None = None) -> ModelChoice:
+def choose_model(
+    collection: Collection, name: str, encoder: EncoderSettings | None = None, n_read: int | None = None
+) -> ModelChoice:
     """The model that a word or a file name means; errors come now, and not from the first topic.
 
-    `untrained`, `dph`, `hybrid`, `learned` (the model that `evenrank learn` left in the collection), or a model file.
+    `untrained`, `dph`, `bm25`, `hybrid`, `learned` (the model that `evenrank learn` left in the collection), or a model
+    file. `n_read` is the number of pages that the cross-encoder of `hybrid` reads; None is 30 where it is on this
+    machine.
     """
-    if name in ("untrained", "dph"):
+    if n_read is not None and name != "hybrid":
+        raise EvenrankError(f"the model {name} takes no number of pages to read (that is for the model hybrid)")
+    if name in get_args(WordsKind):
         if encoder is not None:
             raise EvenrankError(f"the model {name} has no text encoder (use the model hybrid, or a learned one)")
-        return UNTRAINED if name == "untrained" else ModelChoice("dph")
+        return ModelChoice(cast(Kind, name))
     if name == "hybrid":
-        return ModelChoice("hybrid", encoder=use_encoder(index_encoder(index_folder(collection), encoder)))
+        return choose_hybrid(index_folder(collection), encoder, n_read)
     path = model_path(collection) if name == "learned" else Path(name)
     if name == "learned" and not path.is_file():
         raise NoModelError(f"{collection.path}: no learned model (run: evenrank learn {collection.path})")
@@ -164,12 +215,28 @@ def choose_model(collection: Collection, name: str, encoder: EncoderSettings | N
     return ModelChoice("learned", path, mark, used, state.cross_encoder)
 
 
+def choose_hybrid(folder: Path, given: EncoderSettings | None, n_read: int | None) -> ModelChoice:
+    """Words and the vectors that an index has, by one encoder or two; the first pages are read by a cross-encoder."""
+    first = index_encoder(folder, given)
+    further = [settings for settings in recorded_encoders(folder) if settings != first] if given is None else []
+    if n_read is None:
+        n_read = N_READ if find_model(MINILM) is not None else 0
+    return ModelChoice(
+        "hybrid",
+        encoder=use_encoder(first),
+        second=use_encoder(further[0]) if further else None,
+        cross_encoder=open_cross_encoder(first.device).fingerprint if n_read else None,
+        n_read=n_read,
+    )
+
+
 def index_encoder(folder: Path, given: EncoderSettings | None) -> EncoderSettings:
     """The encoder to search an index with: the one given, else that of the vectors the index has."""
-    recorded = recorded_encoder(folder)
+    all_recorded = recorded_encoders(folder)
     if given is None:
-        return recorded or EncoderSettings()
-    if recorded is not None and replace(given, device=recorded.device) == recorded:
+        return all_recorded[0] if all_recorded else usual_encoders(None)[0]
+    recorded = next((each for each in all_recorded if replace(given, device=each.device) == each), None)
+    if recorded is not None:
         is_float = [settings.device != "cpu" for settings in (given, recorded)]
         if is_float[0] != is_float[1]:
             fix = "--device cuda or cpu-float" if is_float[1] else "--device cpu"
@@ -197,7 +264,7 @@ def open_dense(engine: Engine, settings: EncoderSettings, index_folder: Path) ->
     return _dense(cast(Any, engine), settings, index_folder)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def _dense(engine: Any, settings: EncoderSettings, index_folder: Path) -> DenseScorer:
     return DenseScorer.open(engine, Encoder(settings), index_folder)
 

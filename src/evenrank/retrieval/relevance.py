@@ -14,7 +14,7 @@ from evenrank.core.types import Floats
 from evenrank.retrieval.engine.protocol import Engine, Hits, Restriction, WeightedTerm
 from evenrank.retrieval.learn.calibration import Calibration, predict
 from evenrank.retrieval.learn.relevant_count import RelevantCount
-from evenrank.retrieval.query.candidates import CandidateSettings, find_candidates
+from evenrank.retrieval.query.candidates import CandidateSettings, find_candidates, merge_hits
 from evenrank.retrieval.query.feedback import FeedbackSettings, expand
 from evenrank.retrieval.query.people import add_people_bonus, names_people
 from evenrank.retrieval.query.topic_query import QuerySettings, build_terms, topic_words
@@ -94,17 +94,28 @@ class LexicalModel:
 
     def score(self, topic: Topic, k: int, up_to_page_id: int | None = None) -> ScoredPages:
         """The best k pages and those of the groups; see `RelevanceModel.score`."""
-        settings = replace(self.settings.candidates, n_pages=k)
-        found = find_candidates(self.engine, self.terms(topic), settings, up_to_page_id)
+        settings, terms = replace(self.settings.candidates, n_pages=k), self.terms(topic)
+        found = find_candidates(self.engine, terms, settings, up_to_page_id)
+        if names_people(topic.title) and len(found.page_ids) >= k:
+            restriction = Restriction(up_to_page_id=up_to_page_id)
+            found = merge_hits([found, self._best_people(topic, terms, k, restriction)])
         hits = add_people_bonus(self.engine, topic.title, found, self.settings.query.people_bonus)
         return ScoredPages(hits.page_ids, hits.scores, probabilities(self.calibration, hits.scores))
 
     def search(self, topic: Topic, k: int, restriction: Restriction) -> Hits:
         """The best k pages that a restriction allows."""
-        n = max(k, FEWEST_REORDERED) if names_people(topic.title) else k
-        found = self.engine.search(self.terms(topic), n, restriction)
-        hits = add_people_bonus(self.engine, topic.title, found, self.settings.query.people_bonus)
-        return Hits(hits.page_ids[:k], hits.scores[:k])
+        terms = self.terms(topic)
+        if not names_people(topic.title):
+            return self.engine.search(terms, k, restriction)
+        found = self._best_people(topic, terms, k, restriction)
+        return add_people_bonus(self.engine, topic.title, found, self.settings.query.people_bonus)
+
+    def _best_people(self, topic: Topic, terms: list[WeightedTerm], k: int, restriction: Restriction) -> Hits:
+        """The k pages that are best once biographies have their bonus, with their scores without it."""
+        wider = self.engine.search(terms, max(2 * k, FEWEST_REORDERED), restriction)
+        best = add_people_bonus(self.engine, topic.title, wider, self.settings.query.people_bonus).page_ids[:k]
+        is_best = np.isin(wider.page_ids, best)
+        return Hits(wider.page_ids[is_best], wider.scores[is_best])
 
 
 def probabilities(calibration: Calibration | None, scores: Floats) -> Floats:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run
+from evenrank.core.safe_text import figure_text
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.io.figures import COLOURS, clean_axes, direction_label, new_figure
@@ -71,7 +72,8 @@ class DepthCurves:
             for number, run in enumerate(self.runs):
                 style = STYLES[number // len(COLOURS) % len(STYLES)]
                 colour = COLOURS[number % len(COLOURS)]
-                axes.plot(self.depths, self.values(run, name), style, marker="o", ms=3, color=colour, label=run)
+                look = {"marker": "o", "ms": 3, "color": colour, "label": figure_text(run)}
+                axes.plot(self.depths, self.values(run, name), style, **look)
             axes.set_xscale("log")
             axes.set_xticks(self.depths, [str(depth) for depth in self.depths], rotation=45)
             axes.minorticks_off()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,14 @@ from evenrank.core.problem import QueryBatch
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task, no_pages
 from evenrank.core.types import FilePath, Floats
+from evenrank.core.uncertainty import chosen_sources
 from evenrank.errors import EvenrankError, WrongTypeError, listed
+from evenrank.io.assumptions import Assumptions, read_assumptions
 from evenrank.io.runs import read_runs
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, Named, chosen_measures
+from evenrank.measures.worst_case import MeasureBounds
+from evenrank.progress import track
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.protocol_settings import (
     ProtocolSettings,
@@ -29,6 +33,17 @@ from evenrank.scoring.protocol_settings import (
 from evenrank.scoring.ranked_pages import RankedPages, align_pages, scored_pages
 from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.run_notes import run_notes, value_notes
+from evenrank.scoring.score_bounds import (
+    RunBounds,
+    ScoreBounds,
+    TopicLimits,
+    Unjudged,
+    check_scope,
+    judged_share,
+    mean_bounds,
+    open_pages,
+    unknown_attention,
+)
 from evenrank.scoring.scorer import defined, mean_of_defined, score_batches
 from evenrank.scoring.topic_truth import DENSE_TARGET, TopicTruth, topic_view
 from evenrank.trec.assessment.unjudged import judged_only as without_unjudged
@@ -56,6 +71,10 @@ def evaluate(
     groups: str | Iterable[str] = "intersection",
     *,
     measures: Named | Iterable[Named] = (),
+    uncertainty: str | Sequence[str] = (),
+    assume: Assumptions = None,
+    draws: int = 100,
+    bounds: str | None = None,
     **settings: Any,
 ) -> Results:
     """The scores of runs (objects or files) on a collection (object or folder).
@@ -63,7 +82,17 @@ def evaluate(
     `protocol` is a name or an object, `groups` names the dimensions (`intersection` is all of the protocol's), and
     `measures` names the measures to compute in place of the usual ones (`nDCG@10`). Any setting of the protocol can be
     changed by name; `depth` and `rankings` set the scored depth of both tasks.
+
+    `uncertainty` names what intervals should carry: topics, missing, errors, judgments, target, or `all`. The results
+    then have `.uncertainty`, by task, from so many `draws` of what is unknown by the model `assume` (a file, a dict, an
+    `Uncertainty`).
+
+    With `bounds` the results have the lowest and the highest possible score over all ways of filling unknown groups and
+    unjudged pages: `ranked` for pages that a run ranks, `collection` for all of the collection, `none` for unknown
+    groups alone.
     """
+    sources = chosen_sources(uncertainty) if uncertainty else ()
+    model = read_assumptions(assume)
     given, named = given_runs(runs), joined_groups(groups)
     opened = as_collection(collection)
     loaded = [as_run(opened, run) for run in given]
@@ -71,7 +100,17 @@ def evaluate(
     _check_names(loaded)
     chosen = settle_protocol(protocol, **settings)
     wanted = {task: chosen_measures(measures, task) for task in sorted({run.task for run in loaded})}
-    return _Evaluation(opened, chosen, protocol_space(opened, chosen, named), named, wanted).results(loaded)
+    scope = None if bounds is None else check_scope(bounds)
+    space = protocol_space(opened, chosen, named)
+    evaluation = _Evaluation(opened, chosen, space, named, wanted)
+    results = evaluation.results(loaded)
+    if scope is not None:
+        results = replace(results, bounds=evaluation.bounds(loaded, results, scope))
+    if not sources:
+        return results
+    from evenrank.scoring.uncertain_topics import uncertain_results
+
+    return replace(results, uncertainty=uncertain_results(opened, loaded, results, space, sources, model, draws))
 
 
 def _check_names(runs: Sequence[Run]) -> None:
@@ -106,6 +145,31 @@ class _Evaluation:
             _run_result(run, scores, notes, end) for run, (scores, notes), end in zip(runs, per_run, ends, strict=True)
         ]
         return Results(self.protocol, self.groups, tuple(rows), self.measures, self._notes(runs))
+
+    def bounds(self, runs: Sequence[Run], results: Results, unjudged: Unjudged) -> ScoreBounds:
+        """The lowest and the highest possible scores of the runs."""
+        ranked = {run.name: scored_pages(run, self.collection, self.protocol, self.space) for run in runs}
+        topics = {(run.task, topic) for run in runs for topic in results[run.name].topics}
+        limits: dict[tuple[Task, int], TopicLimits] = {}
+        for task, topic in sorted(topics):
+            shown = [pages[topic].pages for pages in ranked.values() if topic in pages]
+            limits[task, topic] = TopicLimits(self._truth(topic), task, open_pages(self._truth(topic), shown, unjudged))
+        pairs = [(run, topic) for run in runs for topic in results[run.name].topics]
+        found: dict[str, dict[int, MeasureBounds]] = {run.name: {} for run in runs}
+        unknown: dict[str, list[dict[str, float]]] = {run.name: [] for run in runs}
+        for run, topic in track(pairs, "bounds", len(pairs), "topic"):
+            view = topic_view(run.task, ranked[run.name].get(topic) or self._nothing(), self._truth(topic))
+            limit, scores = limits[run.task, topic], results[run.name].topics[topic]
+            found[run.name][topic] = limit.bounds(view, self.measures[run.task], scores)
+            unknown[run.name].append(unknown_attention(view, self.space))
+        return ScoreBounds(unjudged, tuple(self._run_bounds(run, found[run.name], unknown[run.name]) for run in runs))
+
+    def _run_bounds(self, run: Run, topics: dict[int, MeasureBounds], unknown: list[dict[str, float]]) -> RunBounds:
+        depth = self.protocol.depth(run.task)
+        judged = judged_share(run, self.collection, depth, list(topics))
+        shares = [one for one in unknown if one]
+        means = {name: float(np.mean([one[name] for one in shares])) for name in (shares[0] if shares else ())}
+        return RunBounds(run.name, run.task, mean_bounds(list(topics.values())), topics, judged, depth, means)
 
     def _published_layout(self, runs: Sequence[Run]) -> PublishedLayout | None:
         """The layout of the published code, where the last bit of a score can decide an interval."""
@@ -199,7 +263,18 @@ class _Evaluation:
             f"not judged down to tier {self.protocol.min_tier}": shallow,
             "without a relevant page of known quality and group": unknown,
         }
-        return [f"topics {reason}, left out: {listed(left)}" for reason, left in reasons.items() if left]
+        unsaid = [topic for topic in topics if self.protocol.min_tier and self._is_of_unknown_depth(topic)]
+        notes = [f"topics {reason}, left out: {listed(left)}" for reason, left in reasons.items() if left]
+        if unsaid:
+            how = f"so all count, where {self.protocol.name} counts those judged down to tier {self.protocol.min_tier}"
+            change = "means and the order of runs may be others (score with the judgments file or its topics export)"
+            notes.append(f"topics whose judgments do not say their tier, {how}; {change}: {listed(unsaid)}")
+        return notes
+
+    def _is_of_unknown_depth(self, topic: int) -> bool:
+        """Whether the topic was judged from a pool, and nothing says how deep."""
+        record = self.collection.topic_by_id[topic]
+        return record.max_tier is None and record.assessed_docs is not None
 
     def _is_deep(self, topic: int) -> bool:
         """Whether the topic's pool was judged as far down as the protocol asks."""
@@ -262,6 +337,10 @@ def score_files(
     *,
     judged_only: bool = False,
     measures: Named | Iterable[Named] = (),
+    uncertainty: str | Sequence[str] = (),
+    assume: Assumptions = None,
+    draws: int = 100,
+    bounds: str | None = None,
 ) -> Results:
     """The scores of run files; with `judged_only` after pages that nobody judged are taken out.
 
@@ -271,7 +350,18 @@ def score_files(
     runs = read_runs(paths, opened.text_ids)
     if judged_only:
         runs = [judged_part(run, opened) for run in runs]
-    return evaluate(opened, runs, protocol, groups, measures=measures, **(settings or {}))
+    return evaluate(
+        opened,
+        runs,
+        protocol,
+        groups,
+        measures=measures,
+        bounds=bounds,
+        uncertainty=uncertainty,
+        assume=assume,
+        draws=draws,
+        **(settings or {}),
+    )
 
 
 def judged_part(run: Run, collection: Collection) -> Run:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.groups import UNKNOWN_MASK
-from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
+from evenrank.core.protocol import DEFAULT_PROTOCOL, PAPER_2021, Protocol
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.core.settings import Settings
@@ -27,6 +27,7 @@ from evenrank.ranking.job import RankingJob
 from evenrank.ranking.make_job import RankOptions, make_job
 from evenrank.ranking.record import run_from_topics
 from evenrank.scoring.evaluate import evaluate
+from evenrank.scoring.sensitivity import few_topics_note, paired_change
 from evenrank.trec.collection import Collection, TopicChoice, as_collection, choose_topics
 
 if TYPE_CHECKING:
@@ -70,21 +71,40 @@ class InformationCosts:
     n_topics: int
     scores: dict[str, dict[str, tuple[float, float]]]
     """Policy → condition → (measure, relevance beside it), means over topics."""
+    topics: dict[str, dict[str, dict[int, float]]]
+    """Policy → condition → topic → measure."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each policy and condition; the cost is positive where the measure became worse."""
-        measure, sign = MEASURE[self.task], SIGN[self.task]
+        """A row for each policy and condition; the cost is positive where the measure became worse.
+
+        `low` and `high` are the ends of the 95 % interval of the cost, paired by topic; `clear` says whether it leaves
+        out 0 on enough topics to say so.
+        """
         return [
             {
                 "policy": policy,
                 self.hidden: condition,
-                measure: value,
+                MEASURE[self.task]: value,
                 COMPANION[self.task]: relevance,
-                "cost": sign * (value - by_condition["known"][0]) + 0.0,  # never −0
+                **self._cost(policy, condition),
             }
             for policy, by_condition in self.scores.items()
             for condition, (value, relevance) in by_condition.items()
         ]
+
+    def _cost(self, policy: str, condition: str) -> dict[str, Any]:
+        sign = SIGN[self.task]
+        known, found = (
+            {topic: sign * value for topic, value in self.topics[policy][one].items()} for one in ("known", condition)
+        )
+        cost, interval = paired_change(known, found, PAPER_2021)
+        is_clear = condition != "known" and not self.notes() and not interval.low <= 0.0 <= interval.high
+        ends = (interval.low + 0.0, interval.high + 0.0)
+        return {"cost": cost + 0.0, "low": ends[0], "high": ends[1], "clear": is_clear}  # never −0
+
+    def notes(self) -> list[str]:
+        """A warning where topics are too few to say anything."""
+        return few_topics_note(self.n_topics)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -93,6 +113,7 @@ class InformationCosts:
             "protocol": self.protocol,
             "n_topics": self.n_topics,
             "rows": self.rows(),
+            "notes": self.notes(),
         }
 
     def to_pandas(self) -> pd.DataFrame:
@@ -133,6 +154,7 @@ def information(
     _check(task, names, hidden, known, rates)
     topic_ids = choose_topics(opened, topics)
     scores: dict[str, dict[str, tuple[float, float]]] = {name: {} for name in names}
+    by_topic: dict[str, dict[str, dict[int, float]]] = {name: {} for name in names}
     conditions = list(conditions_of(opened, hidden, rates, seed))
     for condition in track(conditions, "conditions", len(conditions), "condition"):
         seen = tuple(name for name in known if condition.is_known or name != hidden)
@@ -142,9 +164,11 @@ def information(
             job = replace(base, policy=make_policy(name, task)).learned()
             run = run_from_topics(job, name, map(job.rank_prepared, prepared))
             scored = evaluate(opened, run, protocol, min_tier=0)[name].topics
-            of_topics = [scored[found.candidates.topic_id] for found in prepared if found.candidates.topic_id in scored]
+            ids = [found.candidates.topic_id for found in prepared if found.candidates.topic_id in scored]
+            of_topics = [scored[topic] for topic in ids]
             scores[name][condition.name] = _mean(of_topics, MEASURE[task]), _mean(of_topics, COMPANION[task])
-    return InformationCosts(task, hidden, base.protocol, len(prepared), scores)
+            by_topic[name][condition.name] = {topic: scored[topic][MEASURE[task]] for topic in ids}
+    return InformationCosts(task, hidden, base.protocol, len(prepared), scores, by_topic)
 
 
 def conditions_of(collection: Collection, hidden: str, rates: Sequence[float], seed: int) -> Iterator[Condition]:

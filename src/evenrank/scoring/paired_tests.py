@@ -36,6 +36,26 @@ def randomisation_p(differences: NDArray[np.float64], seed: int = 0) -> float:
     return (n_extreme + 1) / (N_SAMPLES + 1)
 
 
+def randomisation_p_of_rows(differences: NDArray[np.float64], seed: int = 0) -> list[float]:
+    """`randomisation_p` of each row; rows that differ on the same number of topics share their sign patterns."""
+    found = np.ones(len(differences))
+    n_moved = (differences != 0.0).sum(axis=1)
+    for n in np.unique(n_moved).tolist():
+        rows = np.flatnonzero(n_moved == n)
+        if n <= MAX_EXACT:
+            found[rows] = [randomisation_p(differences[row], seed) for row in rows]
+            continue
+        moved = differences[rows][differences[rows] != 0.0].reshape(len(rows), n).T
+        observed = np.abs(moved.sum(axis=0)) * (1.0 - 1e-12)
+        rng = derive(seed, "randomisation test", n)
+        n_extreme = np.zeros(len(rows), np.intp)
+        for _ in range(0, N_SAMPLES, _BATCH):
+            signs = 2.0 * rng.integers(0, 2, (_BATCH, n), dtype=np.int8) - 1.0
+            n_extreme += (np.abs(signs @ moved) >= observed).sum(axis=0)
+        found[rows] = (n_extreme + 1) / (N_SAMPLES + 1)
+    return [float(p) for p in found]
+
+
 def t_test_p(differences: NDArray[np.float64], seed: int = 0) -> float:
     """Two-sided p of the paired t-test; 1 when no topic differs, 0 when all differ by the same amount."""
     if len(differences) < 2 or np.ptp(differences) == 0.0:

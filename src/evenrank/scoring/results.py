@@ -18,6 +18,7 @@ from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, measures_of
+from evenrank.measures.worst_case import bounds_json
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.scorer import defined
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from evenrank.scoring.score_bounds import ScoreBounds
     from evenrank.scoring.tables.table import Table
+    from evenrank.scoring.uncertain import UncertainResults
 
 SCHEMA_VERSION = 1
 """Of the JSON form: it grows when a key changes its meaning or is taken away, not when one is added."""
@@ -155,6 +158,10 @@ class Results:
     """Measures that were computed, by task, in table order."""
     notes: tuple[str, ...] = ()
     """What holds for all runs together."""
+    uncertainty: Mapping[Task, UncertainResults] = field(default_factory=dict, compare=False)
+    """Intervals that carry what is unknown, by task, where they were asked for."""
+    bounds: ScoreBounds | None = None
+    """Lowest and highest possible scores, where they were asked for."""
 
     def measures_of(self, task: Task) -> tuple[Measure, ...]:
         """The measures of a task that were computed, in table order."""
@@ -212,13 +219,42 @@ class Results:
             for topic, scores in run.topics.items()
         ]
         protocol = {**self.protocol.settings(), "groups": self.groups}
-        return {
+        found = {
             "schema_version": SCHEMA_VERSION,
             "protocol": protocol,
             "runs": [{**run.to_json(), **(self._intervals(run) if all_intervals else {})} for run in self.runs],
             "topics": topics,
             "notes": list(self.notes),
+            **self._uncertainty_json(),
         }
+        return found if self.bounds is None else self._with_bounds(found, "runs", "topics", "topic")
+
+    def _with_bounds(self, found: dict[str, Any], runs: str, topics: str, topic: str) -> dict[str, Any]:
+        """The JSON form with bounds of every run and topic, and what follows from them."""
+        assert self.bounds is not None
+        name = self._kind
+        for entry in found[runs]:
+            entry |= self.bounds[entry[name]].to_json()
+        for entry in found[topics]:
+            entry["bounds"] = bounds_json(self.bounds[entry[name]].topics[entry[topic]])
+        return {**found, "bounds": {"unjudged": self.bounds.unjudged, "conclusions": self.conclusions()}}
+
+    def conclusions(self) -> list[str]:
+        """What the bounds say about every two runs; nothing without bounds."""
+        if self.bounds is None:
+            return []
+        return [said for task in self.tasks for said in self.bounds.conclusions(task, self.main_of(task))]
+
+    def bounds_table(self, task: Task) -> Table:
+        """A row per run and measure with its bounds; EvenrankError where they were not asked for."""
+        if self.bounds is None:
+            raise EvenrankError("bounds were not computed (say so when scoring: bounds='ranked')")
+        return self.bounds.table(task, self.measures_of(task), {run.run: run.scores for run in self.runs})
+
+    def _uncertainty_json(self) -> dict[str, Any]:
+        if not self.uncertainty:
+            return {}
+        return {"uncertainty": [{"task": task, **found.to_json()} for task, found in self.uncertainty.items()]}
 
     def _intervals(self, run: RunResult) -> dict[str, Any]:
         ends = {m.key: measure_interval(run, m.key, self.protocol) for m in self.measures_of(run.task)}
@@ -307,7 +343,7 @@ class ItemScores(Results):
 
     def to_json(self, with_queries: bool = True) -> dict[str, Any]:
         """The contract of `score --format json`."""
-        return {
+        found = {
             "schema": ITEMS_SCHEMA,
             **({} if self.campaign is None else {"protocol": dict(self.campaign)}),
             "systems": [
@@ -316,7 +352,9 @@ class ItemScores(Results):
             "queries": list(self.query_entries()) if with_queries else [],
             "groups": [asdict(share) for share in self.shares],
             "notes": list(self.notes),
+            **self._uncertainty_json(),
         }
+        return found if self.bounds is None else self._with_bounds(found, "systems", "queries", "query")
 
     def query_entries(self) -> Iterator[dict[str, Any]]:
         """The scores of each query of each system, as the JSON form has them."""

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
-from evenrank.errors import Fault
+from evenrank.core.safe_text import path_text
+from evenrank.core.types import FilePath
+from evenrank.errors import EvenrankError, Fault, InputError
+from evenrank.io.judgment_record import sha256_of
 from evenrank.io.run_rows import RunRows, read_rows
+from evenrank.io.runs import split_name
 from evenrank.scoring.protocol_settings import settle_protocol
-from evenrank.trec.collection import Collection
+from evenrank.trec.assessment.pool import Receipt
+from evenrank.trec.collection import Collection, as_collection
 
 INTERLEAVED_LINES = 50
 """Resumed rankings up to which each is a fault of its own."""
 
+ALMOST_ALL = 0.9
+"""Share of the lines that must have a fault in common for a diagnosis."""
+FEW_ROWS = 10
+"""Lines below which nothing is diagnosed."""
 MAX_OF_A_KIND = 10_000
 """Faults of one kind that are shown; the others are counted."""
 
@@ -31,6 +41,66 @@ class CheckedRun:
     """Everything that is wrong; empty for a valid run."""
     notes: list[str]
     """What is unusual and nevertheless valid."""
+    diagnoses: list[str] = field(default_factory=list)
+    """What most of the faults have in common, such as columns in another order."""
+    checksum: str = field(default="", compare=False)
+    """SHA-256 of the file; empty for standard input."""
+
+    def record(self, path: FilePath, limit: int) -> dict[str, Any]:
+        """The check as JSON has it, with the first `limit` faults."""
+        return {
+            "file": path_text(path),
+            "sha256": self.checksum or None,
+            "is_valid": not self.faults,
+            "n_faults": len(self.faults),
+            "diagnoses": list(map(path_text, self.diagnoses)),
+            "faults": [
+                {"line": fault.line or None, "found": path_text(fault.found), "fix": path_text(fault.fix)}
+                for fault in self.faults[:limit]
+            ],
+            "notes": list(map(path_text, self.notes)),
+        }
+
+
+MAX_SHOWN = 5
+"""Faults shown of a run that may not enter a pool."""
+
+
+def admit_runs(
+    collection: Collection | FilePath,
+    runs: Iterable[FilePath],
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    despite: str = "",
+) -> dict[str, Receipt]:
+    """A receipt for each run file, by the name of the run; InputError for runs that fail the check.
+
+    `despite` says why runs with faults may enter nevertheless; their receipts have the reason.
+    """
+    opened = as_collection(collection)
+    receipts: dict[str, Receipt] = {}
+    refused: list[Fault] = []
+    for given in runs:
+        name, path = split_name(given)
+        if str(path) == "-":
+            raise EvenrankError("standard input has no checksum: save the run to a file, and pool that")
+        checked = check_run(opened, path, protocol)
+        n_faults = len(checked.faults)
+        if n_faults and not despite:
+            first = "".join(f": {diagnosis}" for diagnosis in checked.diagnoses)
+            fix = "correct the run, or say with --despite why it may enter the pool"
+            refused.append(Fault(str(path), 0, f"{n_faults:,} fault{'s' * (n_faults != 1)}{first}", fix))
+            refused += checked.faults[:MAX_SHOWN]
+        receipts[name] = Receipt(
+            file=path.name,
+            sha256=checked.checksum,
+            size_bytes=path.stat().st_size,
+            protocol=settle_protocol(protocol).name,
+            n_faults=n_faults,
+            despite=despite if n_faults else "",
+        )
+    if refused:
+        raise InputError(refused, 0)
+    return receipts
 
 
 def check_run(
@@ -38,8 +108,10 @@ def check_run(
 ) -> CheckedRun:
     """All faults of a run file: of its form, of its ids, and of its rankings, by the lengths of the protocol."""
     rows = read_rows(path, collection.text_ids)
+    checksum = "" if os.fspath(path) == "-" or not os.path.isfile(path) else sha256_of(path)
+    whole = [rows.diagnosis] if rows.diagnosis else []
     if len(rows.pages) == 0:
-        return CheckedRun(sorted(rows.faults), [])
+        return CheckedRun(sorted(rows.faults), [], whole, checksum)
     check = _Check(collection, str(path), rows, settle_protocol(protocol))
     interleaved = list(check.interleaved())
     notes = []
@@ -52,12 +124,13 @@ def check_run(
     found = [fault for fault in rows.faults if fault.line]
     n_more = rows.n_more_faults
     sizes: Iterator[Fault] = iter(()) if rows.is_cut else check.sizes()
-    for faults in (check.ids(), check.repeated(), iter(interleaved), sizes):
+    diagnoses = [*whole, *check.diagnoses()]
+    for faults in (check.ids(), check.repeated(), iter(interleaved), sizes, check.contradictions()):
         found += islice(faults, MAX_OF_A_KIND)
         n_more += sum(1 for _ in faults)
     rest = [Fault(str(path), 0, f"… and {n_more:,} more faults of these kinds")] if n_more else []
     ordered = sorted(found, key=lambda fault: (fault.line or 2**60, fault.found))
-    return CheckedRun([*of_file, *ordered, *rest], notes)
+    return CheckedRun([*of_file, *ordered, *rest], notes, diagnoses, checksum)
 
 
 @dataclass
@@ -74,6 +147,46 @@ class _Check:
 
     def _fault(self, row: int, found: str, fix: str) -> Fault:
         return Fault(self.path, int(self.rows.lines[row]), found, fix)
+
+    def diagnoses(self) -> Iterator[str]:
+        """What is wrong with the file as a whole: columns in another order, ranks against scores."""
+        yield from self._swapped_columns()
+        inverted, n_pairs = self._inversions()
+        if n_pairs >= FEW_ROWS and len(inverted) > ALMOST_ALL * n_pairs:
+            yield "scores rise with the rank throughout: they look like distances, or ranks are counted from the end"
+
+    def _swapped_columns(self) -> Iterator[str]:
+        """A diagnosis when another column than the first one has the topics."""
+        rows = self.rows
+        if rows.ids is not None or len(rows.pages) < FEW_ROWS:
+            return
+        places = {1: rows.topic_ids, 3: rows.pages} if rows.trec_ranks is not None else {1: rows.topic_ids}
+        if rows.trec_ranks is None:
+            places |= {2: rows.pages} if rows.task == 1 else {2: rows.repeats, 3: rows.pages}
+        topics = np.fromiter(self.collection.topic_by_id, np.int64)
+        shares = {place: float(np.isin(values, topics).mean()) for place, values in places.items()}
+        best = max(shares, key=lambda place: shares[place])
+        if best != 1 and shares[best] > ALMOST_ALL and shares[1] < 1 - ALMOST_ALL:
+            yield f"columns 1 and {best} look swapped: topics are in column {best} (put the topic first)"
+
+    def _inversions(self) -> tuple[NDArray[np.intp], int]:
+        """Rows of a six-column run that have a higher score than the row of the rank before, and pairs looked at."""
+        rows = self.rows
+        if rows.trec_ranks is None or rows.scores is None:
+            return np.empty(0, np.intp), 0
+        order = np.lexsort((-rows.scores, rows.trec_ranks, self._key))
+        is_same = self._key[order][1:] == self._key[order][:-1]
+        is_higher = rows.scores[order][1:] > rows.scores[order][:-1]
+        is_behind = rows.trec_ranks[order][1:] > rows.trec_ranks[order][:-1]
+        pairs = is_same & is_behind
+        return order[1:][pairs & is_higher], int(pairs.sum())
+
+    def contradictions(self) -> Iterator[Fault]:
+        """Lines of a six-column run whose score is higher than that of a better rank."""
+        ranks = self.rows.trec_ranks
+        for row in sorted(self._inversions()[0].tolist()):
+            found = f"rank {ranks[row] if ranks is not None else 0} has a higher score than the rank before it"
+            yield self._fault(row, f"{found} in {self._named(row)}", "scores decide; make ranks follow them")
 
     def ids(self) -> Iterator[Fault]:
         """Topics and pages that the collection does not have, once each, where they first stand."""

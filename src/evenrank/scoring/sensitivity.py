@@ -1,13 +1,15 @@
-"""How much a result depends on choices that could have been made otherwise: one table.
+"""How much a result depends on choices and data that could have been otherwise: the runs scored again under variants.
 
-The choices are the share of the world in the target (the ½ of the blend), what becomes of pages of which nothing is
-known, and which pages were judged.
+The variants are the share of the world in the target (the ½ of the blend), what becomes of pages of which nothing is
+known, which pages were judged, and groups that are wrong for a share of the pages. Changes are paired by topic, so each
+has an interval; where topics are too few to say anything, a note says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,14 @@ from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task
 from evenrank.core.rng import derive
 from evenrank.core.types import FilePath
+from evenrank.core.uncertainty import ErrorTable
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
-from evenrank.scoring.evaluate import evaluate, given_runs, judged_part
-from evenrank.scoring.protocol_settings import settle_protocol
+from evenrank.progress import track
+from evenrank.scoring.evaluate import evaluate, given_runs, joined_groups, judged_part
+from evenrank.scoring.intervals import Interval, intervals
+from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
+from evenrank.scoring.scorer import defined, mean_of_defined
 from evenrank.scoring.tables.table import Cell, Column, Table
 from evenrank.trec.collection import Collection, as_collection, as_run
 
@@ -28,6 +34,26 @@ BLENDS = (0.0, 0.25, 0.75, 1.0)
 ORDER = "order (τ)"
 """Label of the row that compares the order of the runs with that under the base."""
 HALF = "half of the judgments"
+WRONG = 0.1
+"""Share of the pages whose group is wrong in the variants of attribute errors."""
+FEW_TOPICS = 25
+"""Below so many topics, a note says that the order of runs is mostly chance (Buckley and Voorhees, SIGIR 2000)."""
+CHANGE_RESAMPLES = 2_000
+"""Resamples of the intervals of changes."""
+Topics = dict[Any, float]
+"""The main measure by topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantChange:
+    """How far a variant moves the main measure of a run."""
+
+    run: str
+    variant: str
+    score: float
+    change: float
+    """Mean over the topics that can be scored either way."""
+    interval: Interval
 
 
 @dataclass(frozen=True)
@@ -37,6 +63,40 @@ class Sensitivity:
     protocol: Protocol
     scores: dict[Task, dict[str, dict[str, float]]]
     """By task, variant and run."""
+    topics: dict[Task, dict[str, dict[str, Topics]]]
+    """The same by topic."""
+
+    def changes(self, task: Task) -> list[VariantChange]:
+        """How far each variant moves each run, with the interval over topics; as scored comes first and is left out."""
+        return [
+            VariantChange(
+                run, variant, self.scores[task][variant][run], *paired_change(base, found[run], self.protocol)
+            )
+            for variant, found in self.topics[task].items()
+            if variant != BASE
+            for run, base in self.topics[task][BASE].items()
+        ]
+
+    def change_table(self, task: Task) -> Table:
+        """A row per variant and run: the score, the change from that as scored, and the interval of the change."""
+        columns = (
+            Column("variant"),
+            Column("run"),
+            Column(MAIN[task].name),
+            Column("change"),
+            Column("interval", f"{100 * self.protocol.confidence:g} % CI of the change"),
+        )
+        rows: list[tuple[Cell, ...]] = [
+            (one.variant, one.run, one.score, one.change, one.interval) for one in self.changes(task)
+        ]
+        return Table(columns, tuple(rows), f"Task {task}: changes of {MAIN[task].name}, paired by topic")
+
+    def notes(self) -> list[str]:
+        """A warning for each task whose topics are too few to say anything."""
+        return [said for task in self.topics for said in few_topics_note(self._n_topics(task))]
+
+    def _n_topics(self, task: Task) -> int:
+        return max(map(len, self.topics[task][BASE].values()))
 
     def table(self, task: Task) -> Table:
         """A row per run, best first as scored; a column per variant; last Kendall's τ of the order of the runs."""
@@ -60,6 +120,8 @@ class Sensitivity:
                 for task, variants in self.scores.items()
                 for variant, scores in variants.items()
             ],
+            "changes": [{"task": task, **asdict(one)} for task in self.topics for one in self.changes(task)],
+            "notes": self.notes(),
         }
 
 
@@ -72,26 +134,91 @@ def sensitivity(
     seed: int = 0,
     **settings: Any,
 ) -> Sensitivity:
-    """The main measure of runs under variants of the protocol: blend of the target, unknown pages, judged pages.
+    """The main measure of runs under variants: blend of the target, unknown pages, judged pages, wrong groups.
 
-    `seed` draws the half of each topic's relevant pages that the last variant keeps.
+    `seed` draws the half of each topic's relevant pages that a variant keeps, and the pages whose groups are wrong.
     """
     opened = as_collection(collection)
     loaded = [as_run(opened, run) for run in given_runs(runs)]
-    base = settle_protocol(settle_protocol(protocol, **settings), n_resamples=2, operation_order="any")
-    scores: dict[Task, dict[str, dict[str, float]]] = {}
+    chosen = settle_protocol(protocol, **settings)
+    base = settle_protocol(chosen, n_resamples=2, operation_order="any")
+    topics: dict[Task, dict[str, dict[str, Topics]]] = {}
     for task in sorted({run.task for run in loaded}):
         of_task = [run for run in loaded if run.task == task]
         variants = {name: (opened, of_task, varied) for name, varied in _protocols(base, task).items()}
         variants["judged pages only"] = (opened, [judged_part(run, opened) for run in of_task], base)
         variants[HALF] = (_with_half(opened, seed), of_task, base)
-        for name, (scored, those, varied) in variants.items():
+        for dimension in scored_dimensions(opened, base, groups):
+            wrong = with_errors(opened, dimension, WRONG, derive(seed, "wrong", dimension))
+            variants[f"{dimension} {WRONG:.0%} wrong"] = (wrong, of_task, base)
+        for name, (scored, those, varied) in track(list(variants.items()), "variants", len(variants), "variant"):
             try:
-                results = evaluate(scored, those, varied, groups)
+                topics.setdefault(task, {})[name] = main_by_topic(scored, those, varied, groups)
             except EvenrankError as error:
                 raise EvenrankError(f"variant {name!r}: {error}") from error
-            scores.setdefault(task, {})[name] = {run.run: run.scores[MAIN[task].name] for run in results.runs}
-    return Sensitivity(base, scores)
+    scores = {
+        task: {
+            name: {run: mean_of_defined(np.array(list(values.values()))) for run, values in by_run.items()}
+            for name, by_run in by_variant.items()
+        }
+        for task, by_variant in topics.items()
+    }
+    return Sensitivity(replace(chosen, operation_order="any"), scores, topics)
+
+
+def main_by_topic(
+    collection: Collection, runs: Sequence[Run], protocol: Protocol, groups: str | Iterable[str]
+) -> dict[str, Topics]:
+    """The main measure of runs of one task by run and topic."""
+    results = evaluate(collection, runs, protocol, groups)
+    main = MAIN[runs[0].task].name
+    return {run.run: {topic: scores[main] for topic, scores in run.topics.items()} for run in results.runs}
+
+
+def paired_change(base: Mapping[Any, float], varied: Mapping[Any, float], protocol: Protocol) -> tuple[float, Interval]:
+    """The mean change over the topics that both have, and its interval; NaN where they share none."""
+    both = np.array([varied[topic] - base[topic] for topic in base if topic in varied], np.float64)
+    both = defined(both)
+    if not len(both):
+        return math.nan, Interval(math.nan, math.nan, math.nan)
+    [interval] = intervals([both], replace(protocol, interval_stream="shared", n_resamples=CHANGE_RESAMPLES))
+    return float(both.mean()), interval
+
+
+def few_topics_note(n_topics: int) -> list[str]:
+    """A warning where topics are too few to say anything about small differences."""
+    if n_topics >= FEW_TOPICS:
+        return []
+    plural = "topic is" if n_topics == 1 else "topics are"
+    return [
+        f"{n_topics} {plural} too few to tell small differences from chance: with fewer than {FEW_TOPICS}, intervals "
+        "over topics are too narrow and the order of systems is seldom stable"
+    ]
+
+
+def scored_dimensions(collection: Collection, protocol: Protocol, groups: str | Iterable[str]) -> list[str]:
+    """Names of the dimensions that are scored and have groups that can be wrong."""
+    space = protocol_space(collection, protocol, joined_groups(groups))
+    return [dimension.name for dimension in space.dimensions if dimension.name not in collection.counts]
+
+
+def with_errors(collection: Collection, dimension: str, rate: float, rng: np.random.Generator) -> Collection:
+    """The collection as it may be if recorded groups of a dimension are wrong for a share of the pages.
+
+    True groups are drawn given the recorded ones by Bayes' rule, from the table of errors with that rate and the shares
+    of the recorded groups. Pages of several groups, or of none that is known, stay as they are.
+    """
+    masks = np.array(collection.masks[dimension])
+    numbers = np.arange(1, len(collection.known_dimensions[dimension].groups))
+    table = ErrorTable(rate=rate).expected([str(number) for number in numbers])
+    rows_of = [np.flatnonzero(masks == masks.dtype.type(1 << int(number))) for number in numbers]
+    shares = np.array([len(rows) for rows in rows_of], np.float64)
+    for recorded, rows in enumerate(rows_of):
+        chances = shares * table[:, recorded]
+        if len(rows) and chances.sum() > 0.0:
+            drawn = rng.choice(numbers, len(rows), p=chances / chances.sum())
+            masks[rows] = np.left_shift(1, drawn).astype(masks.dtype)
+    return replace(collection, masks={**collection.masks, dimension: masks})
 
 
 def _protocols(base: Protocol, task: Task) -> dict[str, Protocol]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.exposure import parse_attention
+from evenrank.core.safe_text import figure_text
 from evenrank.errors import EvenrankError, input_error, reason_of
 from evenrank.io.figures import clean_axes, figure_style, look_of, new_figure, save_figure_as
 from evenrank.ranking.stream import Stream, check_stream_target
@@ -495,7 +496,8 @@ def plot_streams(measured: Sequence[StreamMeasures], path: str | os.PathLike[str
             for number, one in enumerate(measured):
                 colour, _ = look_of(number)
                 places = [point.request for point in one.points]
-                panel.plot(places, [getattr(p, field_name) for p in one.points], color=colour, lw=1.4, label=one.name)
+                values = [getattr(p, field_name) for p in one.points]
+                panel.plot(places, values, color=colour, lw=1.4, label=figure_text(one.name))
             panel.set_ylabel(label)
             clean_axes(panel)
         if all(point.unfairness > 0.0 for one in measured for point in one.points):

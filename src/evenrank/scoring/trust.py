@@ -22,16 +22,15 @@ from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
 from evenrank.measures.measure import Measure
-from evenrank.scoring.paired_tests import TESTS, holm
+from evenrank.scoring.paired_tests import TESTS, holm, randomisation_p_of_rows
 from evenrank.scoring.results import Results
+from evenrank.scoring.sensitivity import few_topics_note
 from evenrank.scoring.tables.table import Cell, Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 N_RESAMPLES = 2_000
-FEW_TOPICS = 25
-"""Below so many topics, a note says that the order of runs is mostly chance (Buckley and Voorhees, SIGIR 2000)."""
 MAX_TOPICS_NEEDED = 1_000_000
 
 
@@ -135,7 +134,7 @@ class Trust:
         first = self.runs[0]
         said = [
             f"{first.run} stays first in {first.first:.0%} of resamples of the {self.n_topics} topics",
-            f"the order of a resample has a mean Kendall τ of {self.tau:.2f} with this one; 5 % are below"
+            f"the order of a resample has a mean Kendall τ of {self.tau:.2f} with this one; 5 % are at or below"
             f" {self.tau_low:.2f}",
         ]
         if self.tau_halves is not None:
@@ -276,7 +275,10 @@ def _pair_tests(
     n_topics = gains.shape[1]
     places = sorted(combinations(range(len(names)), 2), key=lambda pair: (pair[1] - pair[0], pair))
     differences = [gains[better] - gains[worse] for better, worse in places]
-    p_values = [TESTS[test](each, seed) for each in differences]
+    if test == "randomisation":
+        p_values = randomisation_p_of_rows(np.array(differences), seed)
+    else:
+        p_values = [TESTS[test](each, seed) for each in differences]
     found = []
     for (better, worse), each, p, p_holm in zip(places, differences, p_values, holm(p_values), strict=True):
         spread = float(each.std(ddof=1))
@@ -333,8 +335,4 @@ def _notes(results: Results, task: Task, topics: Sequence[Any]) -> list[str]:
     n_all = len({topic for run in results.of_task(task) for topic in run.topics})
     if len(topics) < n_all:
         notes.append(f"compared on the {len(topics)} topics that all runs have, of {n_all}")
-    if len(topics) < FEW_TOPICS:
-        notes.append(
-            f"{len(topics)} are few topics: below {FEW_TOPICS} orders of systems are seldom stable, whatever tests say"
-        )
-    return notes
+    return notes + few_topics_note(len(topics))

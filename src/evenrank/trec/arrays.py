@@ -80,10 +80,17 @@ class Titles:
 def save_titles(folder: Path, titles: Iterable[bytes]) -> None:
     """Write titles, one for each page row, in order."""
     parts = list(titles)
-    offsets = np.zeros(len(parts) + 1, "<i8")
-    np.cumsum([len(part) for part in parts], out=offsets[1:])
-    np.save(folder / "title_offsets.npy", offsets)
-    np.save(folder / "titles.npy", np.frombuffer(b"".join(parts), np.uint8))
+    save_title_arrays(
+        folder, np.array([len(part) for part in parts], np.int64), np.frombuffer(b"".join(parts), np.uint8)
+    )
+
+
+def save_title_arrays(folder: Path, sizes: NDArray[np.integer], text: NDArray[np.uint8]) -> None:
+    """Write titles as their sizes in bytes and their bytes."""
+    offsets = np.zeros(len(sizes) + 1, "<i8")
+    np.cumsum(sizes, out=offsets[1:])
+    np.save(folder / TITLE_FILES[0], offsets)
+    np.save(folder / TITLE_FILES[1], text)
 
 
 @dataclass(frozen=True)

@@ -68,19 +68,31 @@ def check_file(folder: Path, name: str, known: dict[str, FileFacts]) -> None:
         raise ChecksumError(f"{name} has the checksum {found.crc32}, not {expected.crc32}")
 
 
-def write_checksums(folder: Path) -> None:
-    """Keep size and checksum of every file of a folder in a file of it."""
-    facts = {name: asdict(found) for name, found in folder_facts(folder).items() if Path(name).name not in NOT_CHECKED}
+def write_checksums(folder: Path, earlier: Path | None = None) -> None:
+    """Keep size and checksum of every file of a folder in a file of it; those of files that are one with files of an
+    `earlier` folder are taken over."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name not in NOT_CHECKED)
+    known = {} if earlier is None else known_checksums(earlier)
+    facts = {}
+    for path in files:
+        name = path.relative_to(folder).as_posix()
+        is_shared = earlier is not None and name in known and (earlier / name).samefile(path)
+        facts[name] = asdict(known[name] if is_shared else file_facts(path))
     with atomic_file(folder / FILE_NAME) as file:
         file.write(orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n")
 
 
-def folder_faults(folder: Path) -> dict[str, str]:
-    """What is wrong with the files of a folder that `write_checksums` saw, by name; ChecksumError without its list."""
+def known_checksums(folder: Path) -> dict[str, FileFacts]:
+    """What `write_checksums` wrote; ChecksumError when there is none."""
     try:
-        known = {name: FileFacts(**facts) for name, facts in orjson.loads((folder / FILE_NAME).read_bytes()).items()}
+        return {name: FileFacts(**facts) for name, facts in orjson.loads((folder / FILE_NAME).read_bytes()).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise ChecksumError(f"its checksums cannot be read: {reason_of(error)}") from error
+
+
+def folder_faults(folder: Path) -> dict[str, str]:
+    """What is wrong with the files of a folder that `write_checksums` saw, by name; ChecksumError without its list."""
+    known = known_checksums(folder)
     return {name: fault for name in known if (fault := file_fault(folder, name, known))}
 
 

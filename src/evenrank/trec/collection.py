@@ -32,7 +32,7 @@ from evenrank.trec.arrays import (
 )
 from evenrank.trec.checksums import check_file, damaged
 from evenrank.trec.dimensions import DIMENSIONS
-from evenrank.trec.manifest import Manifest, read_manifest
+from evenrank.trec.manifest import Manifest, previous_manifest, read_manifest, waiting_manifest
 from evenrank.trec.own_dimension import own_dimension
 from evenrank.trec.page_rows import PageRows
 
@@ -68,26 +68,35 @@ class Collection:
     """How often the groups of each page occur, for the dimensions that count."""
     other_topics: tuple[Topic, ...] | None = None
     """Topics in place of those on disk; None for those on disk."""
-    _lease: Lease | None = field(default=None, repr=False, compare=False)
-    """Keeps the data folder while this collection is open, even if another process imports it anew."""
+    _leases: tuple[Lease, ...] = field(default=(), repr=False, compare=False)
+    """Keep the folders of data and index while this collection is open, even if other processes replace both."""
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Collection:
-        """The collection in a folder that `collection import` or `collection generate` made."""
+    def open(cls, path: str | os.PathLike[str], manifest: Manifest | None = None) -> Collection:
+        """The collection in a folder that `collection import` or `collection generate` made.
+
+        `manifest` names another version than the one that the collection has now: data that wait for their index, or
+        the version that another process uses, as long as that process keeps it.
+        """
         folder = Path(path)
+        if manifest is not None:
+            try:
+                return cls._opened(folder, manifest)
+            except DAMAGE as error:
+                raise damaged(folder / manifest.data_folder, error) from error
         manifest = read_manifest(folder)
         while True:
             try:
                 return cls._opened(folder, manifest)
             except DAMAGE as error:
                 known, manifest = manifest, read_manifest(folder)
-                if manifest == known:  # else another process imported it anew meanwhile
+                if manifest == known:  # else another process replaced data or index meanwhile
                     raise damaged(folder / manifest.data_folder, error) from error
 
     @classmethod
     def _opened(cls, folder: Path, manifest: Manifest) -> Collection:
         data = folder / manifest.data_folder
-        lease = Lease(data)
+        leases = _leases(folder, manifest)
 
         def array(name: str) -> NDArray[Any]:
             check_file(data, f"{name}.npy", manifest.files)
@@ -104,7 +113,7 @@ class Collection:
             size_bytes=array("size_bytes") if _has_titles(data, manifest) else None,
             page_views=array("page_views") if "page_views.npy" in manifest.files else None,
             counts={name: GroupCounts(*map(array, counts_files(name))) for name in manifest.counted},
-            _lease=lease,
+            _leases=leases,
         )
         _check_shapes(opened)
         return opened
@@ -204,12 +213,18 @@ class Collection:
 
     def open_corpus(self) -> ArticleFile:
         """The articles of the corpus, under the numbers that the collection gives them."""
-        from evenrank.io.articles import open_articles
+        from evenrank.io.articles import CHANGED_ARTICLES, open_articles
 
         if self.corpus is None:
             raise EvenrankError(f"{self.path}: no corpus (import the collection with --corpus)")
         ids_folder = self.data if self.manifest.has_text_ids else None
-        return open_articles(self.corpus, ids_folder=ids_folder, language=self.manifest.language)
+        changes = self.data if CHANGED_ARTICLES in self.manifest.files else None
+        return open_articles(self.corpus, ids_folder=ids_folder, changes=changes, language=self.manifest.language)
+
+    @property
+    def n_changes(self) -> int:
+        """How many updates have changed its articles."""
+        return sum(name.startswith("articles-") for name in self.manifest.files)
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -283,6 +298,19 @@ class Collection:
         return found
 
 
+def _leases(folder: Path, manifest: Manifest) -> tuple[Lease, ...]:
+    """Leases of the data and the index of a version; FileNotFoundError when it was replaced and removed meanwhile."""
+    of_data = Lease(folder / manifest.data_folder)
+    if not manifest.index_folder:
+        return (of_data,)
+    try:
+        return of_data, Lease(folder / manifest.index_folder)
+    except FileNotFoundError:
+        if previous_manifest(folder) not in (manifest, None):
+            raise
+        return (of_data,)  # a collection of an earlier version that has no index
+
+
 def _has_titles(data: Path, manifest: Manifest) -> bool:
     """Whether a data folder should hold titles: as its manifest says or, where that names no files, as it looks."""
     return "titles.npy" in manifest.files if manifest.files else (data / "titles.npy").exists()
@@ -317,6 +345,13 @@ def as_collection(collection: Collection | FilePath) -> Collection:
     if not isinstance(collection, (str, os.PathLike)):
         raise WrongTypeError(collection, "collection", "a Collection, or the path of its folder")
     return Collection.open(collection)
+
+
+def newest_collection(collection: Collection | FilePath) -> Collection:
+    """The collection with the data that wait for their index, if there are any."""
+    opened = as_collection(collection)
+    waiting = waiting_manifest(opened.path)
+    return opened if waiting is None else Collection.open(opened.path, waiting)
 
 
 def as_run(collection: Collection, run: Run | FilePath) -> Run:

@@ -13,6 +13,7 @@ from evenrank.core.groups import Dimension
 from evenrank.core.records import WORK_ORDER
 from evenrank.io.name_lists import PageNames
 from evenrank.trec.collection import Collection
+from evenrank.trec.manifest import waiting_manifest
 from evenrank.trec.sources import official_counts
 
 BLOCK = 1 << 20
@@ -111,7 +112,23 @@ def table_text(collection: Collection) -> str:
         lines.append(f"instance of: {_counted(facts['instance_of'])}")
     lines.append(f"quality: {_counted(facts['quality'])}")
     lines += [f"{name}: {_source_line(source)}" for name, source in facts["sources"].items()]
+    if note := waiting_note(collection):
+        lines += ["", note]
     return "\n".join([*lines, "", WARNING] if is_of_wiki else lines)
+
+
+def waiting_note(collection: Collection) -> str:
+    """What is to be done when newer data wait for their index, or these do; empty when none do."""
+    waiting = waiting_manifest(collection.path)
+    if waiting is None:
+        return ""
+    run = f"run: evenrank index {collection.path}"
+    if waiting.data_folder == collection.manifest.data_folder:
+        return (
+            f"{collection.path} keeps its earlier data and index until these have an index ({run}; "
+            "to use them without one, import them again with --at-once)"
+        )
+    return f"newer data, {counted(waiting.counts['pages'], 'page')}, wait for their index ({run})"
 
 
 def counted(number: int, noun: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from evenrank.io.atomic import sync_tree
 from evenrank.io.metadata import ForeignFieldError, Metadata, has_text_ids, leading_fields, read_metadata
 from evenrank.io.name_lists import NameLists
 from evenrank.io.page_views import read_page_views
-from evenrank.io.subjects import read_missing_subjects
+from evenrank.io.subjects import read_missing_subjects, subjects_beside
 from evenrank.io.topics import list_judged, read_all_topics
 from evenrank.progress import progress_bar
 from evenrank.trec.arrays import FIELD, Titles, save_classes, save_counts, save_titles, save_topics
@@ -35,10 +35,11 @@ from evenrank.trec.manifest import (
     SourceFile,
     locked_folder,
     new_data_folder,
-    next_data_folder,
+    next_folder,
     previous_manifest,
+    put_data,
     remove_old_data,
-    write_manifest,
+    waiting_manifest,
 )
 from evenrank.trec.own_dimension import own_record
 from evenrank.trec.page_rows import PageRows
@@ -66,7 +67,8 @@ class ImportFiles:
     page_views: Path | None = None
     """How often pages were read (`io.page_views`)."""
     subjects: Path | None = None
-    """Subjects that have an item and no article (`io.subjects`)."""
+    """Subjects that have an item and no article (`io.subjects`); None for those that `annotate` wrote beside the
+    metadata, if it did."""
 
 
 def import_collection(
@@ -75,16 +77,22 @@ def import_collection(
     settings: dict[str, Any] | None = None,
     warn: Callable[[str], object] = lambda text: None,
     workers: int | None = None,
+    *,
+    at_once: bool = False,
 ) -> Collection:
     """The collection made of the files; `folder` holds it when this returns, and is untouched when it raises.
 
-    `settings` says how generated files were made; `warn` receives what is odd but not wrong. `workers` are processes
-    that read a large corpus, by default this one alone.
+    A collection that has an index stays as it is until `build_index` has indexed the new articles, and then changes to
+    both in one step; with `at_once` it changes now, and has no index until then. `settings` says how generated files
+    were made; `warn` receives what is odd but not wrong. `workers` are processes that read a large corpus, by default
+    this one alone.
     """
-    folder = Path(folder)
+    folder, beside = Path(folder), subjects_beside(Path(files.metadata))
+    if files.subjects is None and beside.is_file():
+        files = replace(files, subjects=beside)
     refuse_pipes(files)
     with locked_folder(folder), rare_collections():
-        return import_locked(folder, files, settings, warn, workers)
+        return import_locked(folder, files, settings, warn, workers, at_once=at_once)
 
 
 def import_locked(
@@ -93,6 +101,8 @@ def import_locked(
     settings: dict[str, Any] | None = None,
     warn: Callable[[str], object] = lambda text: None,
     workers: int | None = None,
+    *,
+    at_once: bool = False,
 ) -> Collection:
     """`import_collection` into a folder that this process holds the lock of."""
     language = _language(files)
@@ -105,7 +115,8 @@ def import_locked(
     warn_of_judgments(topics, metadata.page_ids, warn)
     topics = [list_judged(topic, metadata.page_ids) for topic in topics]
     fresh = new_data_folder(folder)
-    final = next_data_folder(folder, previous_manifest(folder))
+    versions = [found.data_folder for found in (previous_manifest(folder), waiting_manifest(folder)) if found]
+    final = next_folder(folder, "data", *versions)
     try:
         dimensions = _save_pages(fresh, metadata)
         save_topics(fresh, topics)
@@ -119,7 +130,7 @@ def import_locked(
         sync_tree(fresh)
         os.replace(fresh, final)
         absent = tuple(name for name in dimensions if known[name].field not in metadata.fields)
-        write_manifest(
+        manifest = put_data(
             folder,
             Manifest(
                 final.name,
@@ -127,7 +138,7 @@ def import_locked(
                 counts,
                 sources,
                 settings or {},
-                _version(),
+                own_version(),
                 facts,
                 counted=tuple(metadata.counts),
                 absent=absent,
@@ -136,17 +147,19 @@ def import_locked(
                 has_text_ids=ids is not None,
                 language=language,
             ),
+            at_once=at_once,
         )
     except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)
-        if (manifest := previous_manifest(folder)) is None or manifest.data_folder != final.name:
+        named = [found.data_folder for found in (previous_manifest(folder), waiting_manifest(folder)) if found]
+        if final.name not in named:
             shutil.rmtree(final, ignore_errors=True)
         if isinstance(error, OSError):
             found = f"could not be written: {reason_of(error)}"
             raise input_error(folder, 0, found, "free some space") from error
         raise
-    remove_old_data(folder, final.name)
-    return Collection.open(folder)
+    remove_old_data(folder)
+    return Collection.open(folder, manifest)
 
 
 def _language(files: ImportFiles) -> str:
@@ -246,7 +259,12 @@ def _save_extras(
 
 
 def _counts(metadata: Metadata, topics: list[Topic]) -> dict[str, int]:
-    counts = {"pages": len(metadata.page_ids), "metadata_lines": metadata.n_lines}
+    return {"pages": len(metadata.page_ids), "metadata_lines": metadata.n_lines} | count_topics(topics)
+
+
+def count_topics(topics: Sequence[Topic]) -> dict[str, int]:
+    """Topics and relevant pages of each split."""
+    counts = {}
     for split in ("train", "eval"):
         chosen = [topic for topic in topics if topic.split == split]
         counts[f"{split}_topics"] = len(chosen)
@@ -268,18 +286,18 @@ def _sources(folder: Path, files: ImportFiles, warn: Callable[[str], object]) ->
         official = is_official(path.name, size, md5)
         if official is False:
             warn(f"{path}: not the track's own file of that name (size or md5 differ); fine if it is your own")
-        sources[name] = SourceFile(_named_from(folder, path), size, md5, official)
+        sources[name] = SourceFile(named_from(folder, path), size, md5, official)
     return sources
 
 
-def _named_from(folder: Path, path: Path) -> str:
+def named_from(folder: Path, path: Path) -> str:
     """The path as seen from the collection: relative when it lies inside, absolute otherwise."""
     absolute = path.resolve()
     home = folder.resolve()
     return str(absolute.relative_to(home)) if absolute.is_relative_to(home) else str(absolute)
 
 
-def _version() -> str:
+def own_version() -> str:
     from importlib.metadata import version
 
     return version("evenrank")

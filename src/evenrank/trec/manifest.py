@@ -1,4 +1,9 @@
-"""The manifest of a collection, and its folder: one writer at a time, and a new data folder for each import."""
+"""The manifest of a collection, and the versions that its folder holds.
+
+Every import writes a data folder of its own (`data-N`), every build an index folder of its own (`index-N`, with the
+vectors of its pages). One manifest names the data and the index that belong together, and replacing that one file is
+the only step by which readers get to see anything new. Data whose index is yet to be built wait in a second manifest.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,11 +21,20 @@ import orjson
 
 from evenrank.errors import DamagedCollectionError, EvenrankError, NoCollectionError, input_error, reason_of
 from evenrank.io.atomic import atomic_file
-from evenrank.io.locking import LOCK_NAME, no_leases, only_writer
+from evenrank.io.locking import LOCK_NAME, locked_alone, no_leases, only_writer
+from evenrank.trec.arrays import TOPIC_FILES
 from evenrank.trec.checksums import FileFacts, record_checksum
 
 FORMAT_VERSION = 1
 FILE_NAME = "manifest.json"
+WAITING_FILE = "manifest-waiting.json"
+"""The manifest of data that replace those of the collection as soon as their index is complete."""
+BUILD_FILE = "build.json"
+"""File of an index folder that says what the index is made from, and whether it is complete."""
+BESIDE_INDEX = frozenset({*TOPIC_FILES, "page_views.npy", "subjects.jsonl"})
+"""Files of a data folder that an index is not made from."""
+CHANGES = "changes_"
+"""How the names of sources begin that changed an imported collection: `changes_1`, `changes_2`, …"""
 CHECKSUM = "checksum"
 """Key of the checksum of all the other entries."""
 
@@ -64,6 +78,9 @@ class Manifest:
     """Whether the ids of pages are text; inside, pages have the numbers of `evenrank.core.text_ids`."""
     language: str = "en"
     """Code of the language of the articles."""
+    index_folder: str = "index"
+    """Folder with the index of these data, inside the collection; empty while they have none. The default is where
+    collections kept their only index before there were versions."""
     format_version: int = FORMAT_VERSION
 
 
@@ -85,9 +102,9 @@ def _no_collection(folder: Path) -> str:
     )
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path, name: str = FILE_NAME) -> Manifest:
     """The manifest in a collection's folder; a clear error when there is none or it is not ours."""
-    path = folder / FILE_NAME
+    path = folder / name
     if not path.exists():
         raise NoCollectionError(_no_collection(folder))
     try:
@@ -121,16 +138,81 @@ def _check_record(record: dict[str, Any]) -> None:
         raise TypeError("data_folder or counts is of another kind")
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path, manifest: Manifest, name: str = FILE_NAME) -> None:
     """Put the manifest in place, in one step: from here on the collection is the new one."""
     record = asdict(manifest)
     version = record.pop("format_version")
-    for name in ("own_dimensions", "has_text_ids"):
-        if not record[name]:
-            del record[name]
+    for optional in ("own_dimensions", "has_text_ids"):
+        if not record[optional]:
+            del record[optional]
     record |= {"format_version": version, CHECKSUM: record_checksum(record)}
-    with atomic_file(folder / FILE_NAME) as file:
+    with atomic_file(folder / name) as file:
         file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def waiting_manifest(folder: Path) -> Manifest | None:
+    """The manifest of data that wait for their index; None when there are none."""
+    try:
+        waiting = read_manifest(folder, WAITING_FILE)
+    except EvenrankError:
+        return None
+    manifest = previous_manifest(folder)
+    is_old = manifest is not None and manifest.data_folder == waiting.data_folder  # a switch was killed at its end
+    return None if is_old else waiting
+
+
+def put_data(folder: Path, manifest: Manifest, *, at_once: bool = False) -> Manifest:
+    """Switch to new data, or let them wait while the index of the earlier ones is in use; the manifest as written.
+
+    An index that is made from the same pages and texts serves the new data as well. Data without texts cannot have
+    an index, and data that replace an unindexed collection need none: neither of them waits, nor does anything that
+    is wanted `at_once`.
+    """
+    with locked_alone(folder):
+        before = previous_manifest(folder)
+        index = "" if before is None or not is_index_complete(folder / before.index_folder) else before.index_folder
+        if before is not None and index and made_from(before) == made_from(manifest):
+            manifest = replace(manifest, index_folder=index)
+        elif index and "corpus" in manifest.sources and not at_once:
+            write_manifest(folder, replace(manifest, index_folder=""), WAITING_FILE)
+            return replace(manifest, index_folder="")
+        else:
+            manifest = replace(manifest, index_folder="")
+        write_manifest(folder, manifest)
+        (folder / WAITING_FILE).unlink(missing_ok=True)
+        return manifest
+
+
+def put_index(folder: Path, manifest: Manifest, index_folder: str) -> Manifest:
+    """Switch to data and the index that was made from them, both at once; the manifest as written."""
+    with locked_alone(folder):
+        waiting = waiting_manifest(folder)
+        manifest = replace(manifest, index_folder=index_folder)
+        write_manifest(folder, manifest)
+        if waiting is not None and waiting.data_folder == manifest.data_folder:
+            (folder / WAITING_FILE).unlink(missing_ok=True)
+        return manifest
+
+
+def is_changes(source: str) -> bool:
+    """Whether a source of a collection is a file of changes (`trec.changes`)."""
+    return source.startswith(CHANGES)
+
+
+def made_from(manifest: Manifest) -> tuple[object, ...]:
+    """What an index of these data is made from."""
+    files = {name: facts for name, facts in manifest.files.items() if name not in BESIDE_INDEX}
+    corpus = manifest.sources.get("corpus")
+    mark = None if corpus is None else (corpus.size_bytes, corpus.md5)
+    return files, mark, manifest.dimensions, manifest.language
+
+
+def is_index_complete(folder: Path) -> bool:
+    """Whether a folder holds a complete index."""
+    try:
+        return orjson.loads((folder / BUILD_FILE).read_bytes())["is_complete"] is True
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 @contextmanager
@@ -166,31 +248,40 @@ def previous_manifest(folder: Path) -> Manifest | None:
 
 def new_data_folder(folder: Path) -> Path:
     try:
-        for left in folder.glob(".data-*.tmp"):
+        for left in (*folder.glob(".data-*.tmp"), *folder.glob(".index-*.tmp"), *folder.glob(".index.tmp")):
             shutil.rmtree(left, ignore_errors=True)
         return Path(tempfile.mkdtemp(prefix=".data-", suffix=".tmp", dir=folder))
     except OSError as error:
         raise input_error(folder, 0, f"could not be made: {reason_of(error)}", "name another folder") from error
 
 
-def next_data_folder(folder: Path, previous: Manifest | None) -> Path:
-    """The next data folder of the collection; anything there that is not ours stays."""
-    last = previous.data_folder.removeprefix("data-") if previous is not None else ""
-    numbers = count(int(last) + 1 if last.isdecimal() else 1)
-    return next(path for number in numbers if not (path := folder / f"data-{number}").exists())
+def next_folder(folder: Path, kind: str, *named: str) -> Path:
+    """The next folder `data-N` or `index-N`, after those `named`; anything there that is not ours stays."""
+    numbers = [name.removeprefix(f"{kind}-") for name in named]
+    last = max((int(number) for number in numbers if number.isdecimal()), default=0)
+    return next(path for number in count(last + 1) if not (path := folder / f"{kind}-{number}").exists())
 
 
-def remove_old_data(folder: Path, kept: str) -> None:
-    """Remove what earlier imports made, and nothing else that has such a name.
+def remove_old_data(folder: Path) -> None:
+    """Remove what earlier imports made and no manifest names, and nothing else that has such a name.
 
     What a reader still has open stays until the next import. A folder is renamed first: if the removal is killed, the
     next import knows the rest by its name.
     """
+    current, waiting = previous_manifest(folder), waiting_manifest(folder)
+    if current is None:
+        return
+    named = {current.data_folder, waiting.data_folder if waiting else ""}
     for old in folder.glob("data-*"):
         is_ours = old.name.removeprefix("data-").isdecimal() and (old / "page_ids.npy").exists()
-        if is_ours and old.name != kept:
+        if is_ours and old.name not in named:
             with suppress(OSError), no_leases(old) as is_free:
                 if is_free:
-                    doomed = folder / f".{old.name}.tmp"
-                    os.replace(old, doomed)
-                    shutil.rmtree(doomed, ignore_errors=True)
+                    remove_folder(old)
+
+
+def remove_folder(old: Path) -> None:
+    """Remove a folder of a collection, which is gone under its name at once."""
+    doomed = old.with_name(f".{old.name}.tmp")
+    os.replace(old, doomed)
+    shutil.rmtree(doomed, ignore_errors=True)

@@ -34,6 +34,8 @@ TARGET_WORDS: dict[str, str] = {
     "world": "as the world is",
 }
 """Words for targets, and what they mean."""
+MARGIN_ROUNDS = 20
+"""How often a target is scaled to each of several margins."""
 GIVEN = "the target"
 """What a table that is in no file is called."""
 
@@ -48,6 +50,8 @@ class TargetChoice:
     """Dimensions of the table; empty for a word."""
     shares: tuple[tuple[str, float], ...] = ()
     """(group, share) of the table, groups named as in `GroupSpace.names`; empty for a word."""
+    as_field: tuple[str, ...] = ()
+    """Dimensions in which the target is as the field is, whatever the word says of the others."""
 
     @property
     def is_table(self) -> bool:
@@ -138,9 +142,26 @@ def target_from(
         wanted = 2.0 * blend(field, space) - field
     else:
         wanted = equal_target(field, space, n_pages)
+    if kept := [dimension.name for dimension in space.dimensions if dimension.name in choice.as_field]:
+        wanted = with_margins(wanted, field, space, kept)
     if within is None or not (wanted * within).sum() > 0.0:
         return np.asarray(wanted)
     wanted = np.where(within, wanted, 0.0)
+    return np.asarray(wanted / wanted.sum())
+
+
+def with_margins(
+    wanted: NDArray[np.float64], field: NDArray[np.float64], space: GroupSpace, names: list[str]
+) -> NDArray[np.float64]:
+    """A target with the field's shares in some dimensions: its cells are scaled to them in turn (Deming and Stephan
+    1940); in all dimensions, it is the field."""
+    if len(names) == len(space.dimensions):
+        return field
+    for name in names * (1 if len(names) == 1 else MARGIN_ROUNDS):
+        has, should = (space.margin(values, name) for values in (wanted, field))
+        factors = np.divide(should, has, out=np.zeros_like(has), where=has > 0.0)
+        shape = [len(factors) if dimension.name == name else 1 for dimension in space.dimensions]
+        wanted = (wanted.reshape(space.shape) * factors.reshape(shape)).reshape(-1)
     return np.asarray(wanted / wanted.sum())
 
 

@@ -11,7 +11,7 @@ from evenrank.core.records import Topic
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.encode.dense import DenseScorer, first_sentence
-from evenrank.retrieval.encode.encoder import PACKAGED_SHA256, Encoder, EncoderSettings, packaged_files
+from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings
 from evenrank.retrieval.encode.vector_cache import VectorCache
 from tests.retrieval.conftest import MakeEngine, page
 
@@ -89,15 +89,6 @@ def test_what_was_encoded_before_an_interruption_is_kept(tmp_path: Path) -> None
 def test_a_folder_without_a_model_is_said(tmp_path: Path) -> None:
     with pytest.raises(EvenrankError, match=r"no model\.onnx"):
         Encoder(EncoderSettings(path=str(tmp_path)))
-
-
-@needs_model
-@pytest.mark.parametrize("name", PACKAGED_SHA256)
-def test_packaged_files_are_checked(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    assert packaged_files(name).model.exists()
-    monkeypatch.setitem(PACKAGED_SHA256[name], "tokenizer.json", "0")
-    with pytest.raises(EvenrankError, match="not the file that was checked"):
-        packaged_files(name)
 
 
 @needs_model

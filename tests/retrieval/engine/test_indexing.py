@@ -127,7 +127,7 @@ def test_a_stopped_build_resumes_where_it_stopped(
             build(collection, commit_every=5)
     with pytest.raises(EvenrankError, match="not finished"):
         open_index(collection)
-    with TantivyEngine.open(indexing.index_folder(collection) / "pages") as stopped:
+    with TantivyEngine.open(collection.path / "index-1" / "pages") as stopped:
         reached = indexing.Checkpoint.parse(stopped.mark())
     assert 0 < reached.n_added < N_PAGES
     added: list[int] = []
@@ -352,8 +352,8 @@ def test_a_failing_disk_leaves_the_index_of_the_other_engine(
     state = index_folder(collection) / "build.json"
     state.write_bytes(state.read_bytes().replace(b'"tantivy"', b'"opensearch://127.0.0.1:1"'))
 
-    def fail(*_: object) -> None:
-        (index_folder(collection) / "pages").mkdir(parents=True)
+    def fail(path: Path, *_: object) -> None:
+        path.mkdir(parents=True)
         raise EvenrankError("no space left")
 
     monkeypatch.setattr(TantivyEngine, "create", fail)

@@ -11,14 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 pytest.importorskip("opensearchpy", reason="needs the extra fleet")
 
 from evenrank.errors import EvenrankError
-from evenrank.retrieval.engine.engines import engine_kind
+from evenrank.retrieval.engine import indexing
+from evenrank.retrieval.engine.engines import PASSWORD_VARIABLE, engine_kind, remembered_address
 from evenrank.retrieval.engine.opensearch_index import Address, check_cluster
+from evenrank.trec.collection import Collection
 
 FOLDER = Path("index")
 
@@ -74,6 +77,34 @@ def test_errors_do_not_have_the_password(address: str) -> None:
         check_cluster(parsed(address))
     assert not [word for word in ("hidden", "hid/den", "me:hid") if word in f"{error.value} {error.value!r}"]
     assert "hidden" not in repr(Address.parse("opensearch://me:hidden@a", FOLDER))
+
+
+def test_an_index_remembers_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(PASSWORD_VARIABLE, raising=False)
+    address = remembered_address("opensearch+https://me:p%40ss@a:9200,b:9200/wiki?tls=true")
+    assert address == "opensearch+https://me@a:9200,b:9200/wiki?tls=true"
+    assert parsed(address).login == ("me", "p@ss")
+    assert remembered_address("opensearch://a:9200/wiki") == "opensearch://a:9200/wiki"
+    assert parsed("opensearch://a:9200/wiki").login is None
+    assert parsed("opensearch://you:other@a:9200").login == ("you", "other")
+
+
+def test_the_file_of_a_build_has_no_password(
+    golden_collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a build is asked for reaches its state without the password."""
+    seen: list[str | None] = []
+
+    def note(collection: Collection, engine: str | None) -> NoReturn:
+        seen.append(engine)
+        raise EvenrankError("enough")
+
+    monkeypatch.setattr(indexing, "_finished_state", note)
+    monkeypatch.setenv(PASSWORD_VARIABLE, "")
+    monkeypatch.setattr(Collection, "corpus", tmp_path)
+    with pytest.raises(EvenrankError, match="enough"):
+        indexing.build_index(golden_collection, engine="opensearch://me:hidden@a:9200")
+    assert seen == ["opensearch://me@a:9200"]
 
 
 class Cluster(BaseHTTPRequestHandler):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -199,3 +199,26 @@ def test_all_nodes_die_and_nothing_acknowledged_is_lost(cluster: str, tmp_path: 
         assert time.monotonic() < deadline
         time.sleep(0.5)
     state.close()
+
+
+def test_an_index_whose_shards_are_not_back_yet_is_away(cluster: str, tmp_path: Path) -> None:
+    """A cluster that has just started answers before its shards do: statistics then raised KeyError (500 at `/readyz`),
+    and pages seemed not to be there."""
+    engine = made(cluster, tmp_path, "shardless", 20)
+    client, index = engine._client, engine.index
+    for allowed, has_shards in (("none", False), ("all", True)):
+        client.indices.close(index=index)
+        client.indices.put_settings(index=index, body={"index.routing.allocation.enable": allowed})
+        client.indices.open(index=index, wait_for_active_shards=1 if has_shards else 0)
+        asked: list[Callable[[], object]] = [
+            lambda: engine.statistics().n_pages,
+            lambda: sum(found is not None for found in engine.stored(range(1, 21))),
+            lambda: len(engine.search(HORSE, 30).page_ids),
+            lambda: engine.document_frequencies("title", ["hors"])[0],
+        ]
+        for ask in asked:
+            if has_shards:
+                assert patiently(ask) == 20
+            else:
+                with pytest.raises(EngineUnavailableError):
+                    ask()

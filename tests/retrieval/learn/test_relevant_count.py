@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenrank.core.rng import derive
-from evenrank.retrieval.learn.relevant_count import CountModel, estimate_count, fit_count
+from evenrank.retrieval.learn.relevant_count import CountModel, count_by_strength, estimate_count, fit_count, n_strong
 
 
 def simulated(n_topics: int, seed: int = 1) -> tuple[list[float], list[int]]:
@@ -72,3 +72,38 @@ def test_the_size_of_a_project_counts_most() -> None:
     assert 300 < known.low < 400 < 600 < known.high < 800
     nothing = estimate_count(MODEL, np.empty(0))
     assert 0.0 <= nothing.low <= nothing.high <= 3.0
+
+
+def test_strong_matches_do_not_depend_on_the_scale_of_scores() -> None:
+    scores = np.array([10.0, 9.0, 3.0, 2.9, 0.5])
+    assert n_strong(scores) == n_strong(0.01 * scores) == 3.0
+    assert n_strong(np.array([-1.0, -1.0])) == 2.0
+    assert n_strong(np.empty(0)) == 0.0
+
+
+def scored_topics(counts: list[int], seed: int, *, is_telling: bool) -> list[np.ndarray]:
+    """Scores of 500 pages a topic; where they tell, relevant ones are about half of the best, others a tenth."""
+    rng = derive(seed, "strength")
+    topics = []
+    for n in counts:
+        levels = np.full(500, 0.1)
+        levels[: n if is_telling else 30] = 0.5
+        topics.append(np.append(1.0, np.abs(levels + rng.normal(0.0, 0.05, 500))))
+    return topics
+
+
+def test_strong_matches_tell_how_many_pages_are_relevant_in_topics_unlike_those_of_training() -> None:
+    """Training topics of about 100 relevant pages, and a topic of 5: their probabilities would be by rank."""
+    rng = derive(5, "counts")
+    counts = rng.integers(70, 140, 20).tolist()
+    model = count_by_strength(scored_topics(counts, 1, is_telling=True), [100.0] * 20, counts, range(20))
+    assert model is not None
+    (few,) = scored_topics([5], 2, is_telling=True)
+    assert 3.0 < estimate_count(model, np.array([n_strong(few)])).median < 9.0
+
+
+def test_strong_matches_are_not_used_where_they_tell_less_than_probabilities() -> None:
+    counts = derive(6, "counts").integers(20, 300, 20).tolist()
+    sums = [float(count) for count in counts]
+    assert count_by_strength(scored_topics(counts, 1, is_telling=False), sums, counts, range(20)) is None
+    assert count_by_strength(scored_topics([0, 0], 1, is_telling=True), [1.0, 1.0], [0, 0], range(2)) is None

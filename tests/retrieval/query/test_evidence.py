@@ -84,3 +84,24 @@ def test_what_somebody_wrote_as_a_name_is_one() -> None:
     assert names_among(Topic(0, "Tour de France", ("cycling",))) == {("tour", "de", "france")}
     assert names_among(Topic(0, "Football in Argentina", ("Benin Empire", "boat race"))) == {("benin", "empire")}
     assert names_among(Topic(0, "Women Scientists", ("Physics", ""))) == set()
+
+
+def test_a_single_keyword_is_confirmed_by_the_title_or_by_another_keyword(engine: TantivyEngine) -> None:
+    """With `scientist` alone, a page may be about anything that scientists do."""
+    of_title = evidence(engine, "Soprano singers", "scientist", "teaches")
+    assert titles(of_title.is_confirmed) == ["An opera singer", "Ada (scientist)", "A soprano"]
+    assert evidence(engine, "Chess", "scientist").is_confirmed.all()  # nothing found has the title's word
+    assert evidence(engine, "Soprano singers").is_confirmed.all()  # no keyword to confirm
+    derived = evidence(engine, "Scientology", "scientist", "soprano")
+    assert titles(derived.is_confirmed) == ["Ada (scientist)", "Bob Bell", "A soprano"]
+
+
+def test_the_name_in_a_title_is_no_keyword_among_others(engine: TantivyEngine) -> None:
+    found = evidence(engine, "History of France", "soprano", "bicycle", "race")
+    assert titles(found.is_confirmed) == ["2001 Tour de France", "An opera singer"]
+    named = evidence(engine, "History of Peru", "Ada", "scientist", "bicycle", "race")
+    assert titles(named.is_confirmed) == ["Islam in Peru", "Ada (scientist)"]
+
+
+def test_the_politics_of_a_country_are_not_about_women(engine: TantivyEngine) -> None:
+    assert titles(evidence(engine, "Women scientists").in_lead) == ["Ada (scientist)"]

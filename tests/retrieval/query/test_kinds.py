@@ -47,7 +47,17 @@ def test_a_class_names_a_kind_with_its_last_word(engine: TantivyEngine) -> None:
 def test_a_keyword_names_a_kind_too(engine: TantivyEngine) -> None:
     ids, titles = np.array([1, 2, 6], np.int32), ["Una (Sava)", "River Lydden", "Phoenix River"]
     assert are_of_kind(engine, Topic(1, "Rivers"), ids, titles).tolist() == [False, True, False]
-    assert are_of_kind(engine, Topic(1, "Rivers", keywords=("actor",)), ids, titles).tolist() == [False, True, True]
+    tributaries = Topic(1, "Rivers", keywords=("tributary", "actor"))
+    assert are_of_kind(engine, tributaries, ids, titles).tolist() == [True, True, False]  # a person is no river
+
+
+def test_the_head_of_a_title_names_the_kind(engine: TantivyEngine) -> None:
+    rivers = Topic(1, "Longest rivers of Bosnia", keywords=("tributary", "actor"))
+    assert named_kinds(rivers, engine) == {"river", "tributary"}
+    assert named_kinds(Topic(1, "Film biography", keywords=("actor", "film")), engine) == {"actor"}
+    assert named_kinds(Topic(1, "Film biography"), engine) == {"biography"}
+    people = are_of_kind(engine, Topic(1, "Film biography"), np.array([2, 6], np.int32), ["River Lydden", "Phoenix"])
+    assert people.tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -72,17 +74,48 @@ def test_only_wanted_topics_are_pooled() -> None:
 @pytest.mark.parametrize(
     "budget, expected",
     [
-        (1, set()),  # rank 1 of tier 1 holds two pages: 1 and 2
-        (2, {1, 2}),
-        (3, {1, 2, 5}),  # rank 2 adds 5 alone, because 2 is there
-        (4, {1, 2, 5, 3}),
-        (5, {1, 2, 5, 3, 7}),  # tier 2 rank 1: pages 1 and 7, one of them new
-        (6, {1, 2, 5, 3, 7, 6}),
+        (1, {1: 2}),  # rank 1 of tier 1 holds two pages, 1 and 2; of half of tier 2 only one
+        (2, {1: 1, 2: 1}),
+        (3, {1: 1, 2: 1, 5: 1}),
+        (4, {1: 1, 2: 1, 5: 1, 3: 1}),
+        (5, {1: 1, 2: 1, 5: 1, 3: 1, 6: 3}),  # one page is left over: the rest of tier 2 would be two
+        (6, {1: 1, 2: 1, 5: 1, 3: 1, 7: 2, 6: 2}),
     ],
 )
-def test_a_budget_ends_before_the_first_rank_that_does_not_fit(budget: int, expected: set[int]) -> None:
+def test_a_budget_is_spent_over_all_tiers(budget: int, expected: dict[int, int]) -> None:
     pool = build_pool([ALPHA, BETA, GAMMA], TINY, budget)
-    assert {entry.page for entry in pool.pages if entry.topic == 101} == expected
+    assert {entry.page: entry.tier for entry in pool.pages if entry.topic == 101} == expected
+
+
+def test_what_the_even_depths_leave_is_spent_beyond_them() -> None:
+    wide = [make_run(f"r{n}", 1, (7, 1, [10 * n, 10 * n + 1])) for n in range(4)]
+    pool = build_pool(wide, (Tier(1, 2),), budget=6)
+    assert pool.shares == {7: (0.5,)}
+    assert Tier(1, 2).reduced(0.5) == "1:1"
+    assert Tier(2, 5, 25).reduced(0.4) == "2:2x10"
+    assert [entry.tier for entry in pool.pages] == [1, 1, 1, 1, 2, 2]
+    assert whole_tiers(pool) == {7: 1}
+    more = build_pool(wide, (Tier(1, 2),), budget=8, start=pool)
+    assert [entry.tier for entry in more.pages] == [1] * 8, "pages beyond move up when the budget reaches them"
+
+
+@pytest.mark.parametrize(("total", "expected"), [(7, [2, 2, 3]), (11, [2, 4, 5]), (16, [2, 6, 8]), (99, [2, 6, 8])])
+def test_a_total_is_spent_over_all_topics(total: int, expected: list[int]) -> None:
+    sizes = {101: 2, 102: 6, 103: 8}
+    lists = ((topic, 1, np.arange(1, n + 1, dtype=np.int32)) for topic, n in sizes.items())
+    run = Run.from_rankings("one", 1, lists)
+    pool = build_pool([run], (parse_tier("1:20"),), total=total)
+    assert [Counter(entry.topic for entry in pool.pages)[topic] for topic in sizes] == expected
+    again = build_pool([run], pool.tiers, start=pool, total=pool.total)
+    assert again.pages == pool.pages
+
+
+def test_a_late_run_that_does_not_fit_leaves_its_tier_incomplete() -> None:
+    pool = build_pool([ALPHA, BETA], TINY, budget=4)
+    assert whole_tiers(pool) == {101: 1, 102: 1}
+    late = build_pool([make_run("late", 1, (101, 1, [60, 61, 62]))], TINY, budget=4, start=pool)
+    assert late.cut == {101: 1}
+    assert whole_tiers(late)[101] == 0
 
 
 def test_a_late_run_adds_only_new_pages_and_changes_no_tier() -> None:
@@ -97,10 +130,10 @@ def test_a_late_run_adds_only_new_pages_and_changes_no_tier() -> None:
 
 def test_the_deepest_whole_tier_knows_cuts_and_absent_runs() -> None:
     assert whole_tiers(build_pool([ALPHA, BETA, GAMMA], TINY)) == {101: 2, 102: 1}
-    assert whole_tiers(build_pool([ALPHA, BETA, GAMMA], TINY, budget=5)) == {101: 1, 102: 1}
-    cut = build_pool([ALPHA, BETA], TINY, budget=3)
+    assert whole_tiers(build_pool([ALPHA, BETA, GAMMA], TINY, budget=5)) == {101: 2, 102: 1}
+    cut = build_pool([ALPHA, BETA], TINY, budget=1)
     assert whole_tiers(cut) == {101: 0, 102: 1}
-    assert whole_tiers(build_pool([GAMMA], TINY, budget=9, start=cut)) == {101: 0, 102: 1}  # alpha is still cut
+    assert whole_tiers(build_pool([GAMMA], TINY, budget=9, start=cut))[101] == 0  # alpha is still cut
     assert whole_tiers(build_pool([ALPHA, BETA, GAMMA], TINY, budget=9, start=cut)) == {101: 2, 102: 1}
 
 
@@ -142,8 +175,9 @@ def test_late_runs_end_in_the_same_pages(systems: list[list[list[int]]], n_early
 def test_no_topic_exceeds_its_budget(systems: list[list[list[int]]], budget: int) -> None:
     runs = [make_run(f"r{i}", 2, *((7, j, pages) for j, pages in enumerate(s, 1))) for i, s in enumerate(systems)]
     pool = build_pool(runs, (Tier(2, 3),), budget)
-    assert len(pool.pages) <= budget
-    assert (7 in pool.cut) == (len(build_pool(runs, (Tier(2, 3),)).pages) > budget)
+    n_all = len(build_pool(runs, (Tier(2, 3),)).pages)
+    assert len(pool.pages) == min(budget, n_all)
+    assert (7 in pool.shares) == (n_all > budget)
 
 
 def test_tiers_are_written_as_they_are_read() -> None:

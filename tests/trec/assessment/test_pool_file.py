@@ -30,7 +30,7 @@ def test_round_trip(tmp_path: Path, name: str) -> None:
 def test_all_faults_come_with_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "pool.jsonl"
     write_pool(path, POOL)
-    bad = ['{"topic": "x", "tier": 1, "page_id": 1, "runs": []}', '{"topic": 1, "tier": 3, "page_id": 1, "runs": []}']
+    bad = ['{"topic": "x", "tier": 1, "page_id": 1, "runs": []}', '{"topic": 1, "tier": 4, "page_id": 1, "runs": []}']
     path.write_text(path.read_text() + "\n".join([*bad, '{"topic": 1, "tier": 1, "page_id": 1, "runs": ["z"]}']))
     with pytest.raises(InputError) as caught:
         read_pool(path)

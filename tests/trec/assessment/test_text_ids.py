@@ -141,7 +141,7 @@ def test_commands_from_runs_to_qrels(news: evenrank.Collection, tmp_path: Path) 
     for seed, path in enumerate(runs):
         evenrank.write_run(evenrank.oracle_run(news, 1, 0.5, seed=seed).run, path)
     pool, store, qrels = tmp_path / "pool.jsonl", tmp_path / "judgments.sqlite", tmp_path / "qrels"
-    run("pool", "build", news.path, *runs, "-o", pool, "--tier", "1:4")
+    run("pool", "build", news.path, *runs, "-o", pool, "--tier", "1:4", "--despite", "short")
     assert "hours" in run("pool", "stats", pool)
     run("judgments", "create", store, "--pool", pool)
     lines = [f"1 0 {story(number)} {number % 2}" for number in range(1, 7)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -31,7 +31,7 @@ def bot(wiki: MediaWiki) -> Iterator[WikiClient]:
         yield client
 
 
-def listing(titles: list[str], text: str = "", **more: object) -> Listing:
+def listing(titles: list[str], text: str = "", importances: Mapping[int, str] | None = None, **more: object) -> Listing:
     articles = [
         ListedArticle(
             rank=at + 1,
@@ -44,6 +44,7 @@ def listing(titles: list[str], text: str = "", **more: object) -> Listing:
             lacking=(text or "sources",),
             reasons=("chess", text) if text else ("chess",),
             relevance=0.5,
+            importance=(importances or {}).get(at + 1, ""),
         )
         for at, title in enumerate(titles)
     ]

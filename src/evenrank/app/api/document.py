@@ -14,9 +14,9 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.app.api.endpoints import MAX_EDITOR
 from evenrank.app.articles.collection_view import address_name, shown_dimensions
+from evenrank.app.articles.filters import MAX_TEXT, filter_choices
 from evenrank.app.articles.source import KINDS, MAX_DEPTH, ROLES
 from evenrank.app.exports.formats import FORMATS
-from evenrank.app.lists.listing import MAX_TEXT, filter_choices
 from evenrank.app.pages.templating import page
 from evenrank.app.request.question import QUESTION_FIELDS
 from evenrank.app.searches.saved_search import MARKS

@@ -14,10 +14,11 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.app.articles.article import ListedArticle
+from evenrank.app.articles.filters import check_filters, parse_filters
 from evenrank.app.exports.listing import article_data
-from evenrank.app.fairness.balance import public_certificate
+from evenrank.app.fairness.disclosure import bands_of, disclosure_of
 from evenrank.app.lists.analysis import balance_of, trade_off
-from evenrank.app.lists.listing import check_filters, find_list, list_articles, parse_filters
+from evenrank.app.lists.listing import find_list, list_articles
 from evenrank.app.lists.work_list import make_list, save_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.request.budget import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many
@@ -149,15 +150,13 @@ def get_list(request: Request) -> Response:
 def get_fairness(request: Request) -> Response:
     state, work_list = state_of(request), find_list(request)
     balance = balance_of(state, work_list)
-    certificate = public_certificate(work_list.certificate, balance.space, balance.has_few_people)
-    return json_response({"certificate": certificate, **balance.as_data()})
+    certificate = _certificate(state, work_list, balance.has_few_people)
+    return json_response({"certificate": certificate, **balance.as_data(), "bands": _bands(state, work_list)})
 
 
 def get_trade_off(request: Request) -> Response:
     curve = trade_off(state_of(request), find_list(request))
-    hidden = {"awrf": None} if curve.is_withheld else {}
-    points = [{**asdict(point), **hidden} for point in (curve.here, *curve.points)]
-    return json_response({"here": points[0], "points": points[1:]})
+    return json_response({"here": asdict(curve.here), "points": [asdict(point) for point in curve.points]})
 
 
 def post_search(request: Request, record: dict[str, Any]) -> Response:
@@ -176,7 +175,8 @@ def get_search(request: Request) -> Response:
         {"EE-L": progress.loss, "articles": progress.n_articles, **progress.balance.as_data()} if progress else None
     )
     is_few = has_few_candidates(state, search)
-    return json_response({**_head(state, search, is_few), "n_draws": search.n_draws, "all_draws": so_far})
+    head = _head(state, search, is_few)
+    return json_response({**head, "n_draws": search.n_draws, "all_draws": so_far, "bands": _bands(state, search)})
 
 
 def post_draw(request: Request, record: dict[str, Any]) -> Response:
@@ -217,9 +217,17 @@ def _head(state: AppState, kept: SavedRequest, has_few_people: bool) -> dict[str
         "number": kept.number,
         "created": kept.created,
         "question": kept.question.to_record(),
-        "certificate": public_certificate(kept.certificate, state.space(kept), has_few_people),
+        "certificate": _certificate(state, kept, has_few_people),
         "model": kept.model and asdict(kept.model),
     }
+
+
+def _certificate(state: AppState, kept: SavedRequest, has_few_people: bool) -> dict[str, float]:
+    return disclosure_of(state, kept).certificate(kept.certificate, state.space(kept), has_few_people)
+
+
+def _bands(state: AppState, kept: SavedRequest) -> list[dict[str, str]]:
+    return [asdict(band) for band in bands_of(state, kept)]
 
 
 def _articles(request: Request, articles: list[ListedArticle]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import errno
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -19,16 +19,22 @@ from evenrank.app.settings import WebSettings
 from evenrank.core.groups import Dimension
 from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.core.records import Article as Record
-from evenrank.errors import reason_of
-from evenrank.io.articles import map_articles
+from evenrank.errors import InputError, reason_of
+from evenrank.io.articles import changed_articles, map_articles
 from evenrank.io.atomic import atomic_file
+from evenrank.io.content import START
 from evenrank.io.faults import FaultLog
 from evenrank.parallel import n_cores
 from evenrank.retrieval.query.evidence import Reasons
 from evenrank.trec.collection import Collection
+from evenrank.wikipedia.annotate.work_counts import NOT_COUNTED, WorkCounts, count_work
 
 KINDS = ("text", "sections", "sources", "images", "links")
-"""What is counted, in the order in which it is said to be missing."""
+"""What an article can have too little of, in the order in which it is said to be missing."""
+NOTICES = ("citations", "maintenance")
+"""What editors have asked for in an article."""
+FACTS_VERSION = 2
+"""Changes when something else is counted, so that earlier counts are not taken for it."""
 GOOD = WORK_ORDER.index("GA")
 """Articles of this class and above are what the others are compared with."""
 SHARE = 0.25
@@ -46,21 +52,35 @@ class ArticleFacts:
     """Counts of each page row, and how many are enough."""
 
     counts: NDArray[np.int32]
-    """Row by kind; −1 where nothing was counted."""
+    """Row by field of `WorkCounts`; `NOT_COUNTED` where nothing was counted."""
     enough: NDArray[np.float64]
     """By kind; 0 for a kind that the corpus does not show (plain text has no sources)."""
+    has_markup: bool = True
+    """Whether the corpus is wikitext; of plain text, only the length is known."""
+
+    def of(self, rows: NDArray[np.intp]) -> NDArray[np.int32]:
+        """The counts of pages, `NOT_COUNTED` for those without a row, and for what plain text does not show."""
+        counts = np.where(rows[:, None] >= 0, self.counts[rows], NOT_COUNTED)
+        if not self.has_markup:
+            counts[:, 1:] = NOT_COUNTED
+        return counts
 
     def missing(self, rows: NDArray[np.intp]) -> list[tuple[str, ...]]:
         """What each page has too little of; empty for a page that was not counted or lacks nothing."""
-        counts = np.where(rows[:, None] >= 0, self.counts[rows], _LARGEST)
-        lacks = (counts >= 0) & (counts < self.enough)
-        return [tuple(kind for kind, is_missing in zip(KINDS, row, strict=True) if is_missing) for row in lacks]
+        return missing_of(self.of(rows), self.enough)
+
+
+def missing_of(counts: NDArray[np.integer], enough: NDArray[np.float64]) -> list[tuple[str, ...]]:
+    """What there is too little of, by rows of counts."""
+    kinds = counts[:, : len(KINDS)]
+    lacks = (kinds >= 0) & (kinds < enough)
+    return [tuple(kind for kind, is_missing in zip(KINDS, row, strict=True) if is_missing) for row in lacks]
 
 
 def facts_path(collection: Collection, folder: Path | None = None) -> Path:
     """Where the counts of a collection are kept: in its own folder unless another is named."""
     manifest = collection.manifest
-    made_of = f"{manifest.data_folder} {manifest.counts} {manifest.sources}"
+    made_of = f"{FACTS_VERSION} {manifest.data_folder} {manifest.counts} {manifest.sources}"
     return (folder or collection.path) / f"desk-facts-{hashlib.sha256(made_of.encode()).hexdigest()[:12]}.npy"
 
 
@@ -70,62 +90,87 @@ def open_facts(collection: Collection, folder: Path | None = None) -> ArticleFac
     if not path.is_file():
         return None
     counts: NDArray[np.int32] = np.load(path, mmap_mode="r")
-    if counts.shape != (len(collection), len(KINDS)):
+    if counts.shape != (len(collection), len(WorkCounts._fields)):
         return None
-    return ArticleFacts(counts, enough_of(counts, np.asarray(collection.quality_class)))
+    has_markup = bool((counts[:, 1 : len(KINDS)] > 0).any())
+    return ArticleFacts(counts, enough_of(counts, np.asarray(collection.quality_class)), has_markup)
 
 
 def save_facts(
-    collection: Collection, max_articles: int, n_workers: int | None = None, folder: Path | None = None
+    collection: Collection,
+    max_articles: int,
+    n_workers: int | None = None,
+    folder: Path | None = None,
+    earlier: tuple[Collection, ArticleFacts | None] | None = None,
 ) -> None:
     """Count once what the articles of a collection have, unless it has no corpus here or is larger than allowed.
 
-    A folder that can only be read is no fault: pages then do without the counts.
+    Of what `earlier` is with some updates, only the changed articles are counted. A folder that can only be read is no
+    fault: pages then do without the counts.
     """
     corpus, path = collection.corpus, facts_path(collection, folder)
     if path.is_file() or corpus is None or not corpus.is_file() or len(collection) > max_articles:
         return
+    if corpus.stat().st_size != collection.manifest.sources["corpus"].size_bytes:  # that of a later import
+        return
     try:
         with atomic_file(path) as file:
-            np.save(file, count_articles(collection, n_workers))
-    except OSError as error:
-        if error.errno not in CANNOT_WRITE:
+            np.save(file, count_articles(collection, n_workers, earlier))
+    except InputError as error:
+        cause = error.__cause__
+        if not isinstance(cause, OSError) or cause.errno not in CANNOT_WRITE:
             raise
-        LOG.warning("%s cannot be written, so pages do not show what articles lack: %s", path, reason_of(error))
+        LOG.warning("%s cannot be written, so pages do not show what articles lack: %s", path, reason_of(cause))
 
 
 def enough_of(counts: NDArray[np.int32], quality_class: NDArray[np.integer]) -> NDArray[np.float64]:
-    """A share of the median of good articles; 0 when there are none, or when half of them have none."""
+    """A share of the median of good articles, and at least one; 0 for what no article of the corpus has."""
+    kinds = counts[:, : len(KINDS)]
     is_good = (quality_class >= GOOD) & (quality_class < len(WORK_ORDER)) & (counts[:, 0] >= 0)
-    if not is_good.any():
-        return np.zeros(len(KINDS))
-    return np.asarray(np.ceil(SHARE * np.median(counts[is_good], axis=0)), np.float64)
+    share = np.ceil(SHARE * np.median(kinds[is_good], axis=0)) if is_good.any() else np.zeros(len(KINDS))
+    return np.asarray(np.where((kinds > 0).any(axis=0), np.maximum(share, 1), 0), np.float64)
 
 
-def count_articles(collection: Collection, n_workers: int | None = None) -> NDArray[np.int32]:
-    """Counts of each page row, from one pass over the corpus."""
-    counts = np.full((len(collection), len(KINDS)), -1, np.int32)
+def count_articles(
+    collection: Collection,
+    n_workers: int | None = None,
+    earlier: tuple[Collection, ArticleFacts | None] | None = None,
+) -> NDArray[np.int32]:
+    """Counts of each page row, from one pass over the corpus, or over the articles that changed since `earlier`."""
+    counts = np.full((len(collection), len(WorkCounts._fields)), NOT_COUNTED, np.int32)
+    source, start = collection.open_corpus(), START
+    known, facts = earlier or (collection, None)
+    if facts is not None and is_update_of(collection, known):
+        start = START._replace(file=1 + known.n_changes)
+        rows = known.rows_of(collection.page_ids)
+        counts[rows >= 0] = facts.counts[rows[rows >= 0]]
+        file_of = changed_articles(collection.data).file_of
+        changed = [page for page, file in file_of.items() if file < 0 or file > known.n_changes]
+        gone = collection.rows_of(np.array(changed, np.int32))
+        counts[gone[gone >= 0]] = NOT_COUNTED
     count, label = partial(count_batch, language=collection.manifest.language), "counting what articles have"
     n_workers = n_workers or n_cores()
-    for batch in map_articles(count, collection.open_corpus(), FaultLog(), label=label, n_workers=n_workers):
+    for batch in map_articles(count, source, FaultLog(), label=label, n_workers=n_workers, start=start):
         page_ids, found = batch.result
         rows = collection.rows_of(page_ids)
         counts[rows[rows >= 0]] = found[rows >= 0]
     return counts
 
 
+def is_update_of(collection: Collection, earlier: Collection) -> bool:
+    """Whether a collection is an earlier one with some updates, which changed articles."""
+    before, after = earlier.manifest.sources.items(), collection.manifest.sources.items()
+    return before < after and collection.n_changes > earlier.n_changes
+
+
 def count_batch(articles: tuple[Record, ...], language: str = "en") -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Page ids and counts of a batch; a pure function, for any process."""
     from evenrank.wikipedia.annotate.inline import Namespaces
-    from evenrank.wikipedia.annotate.wikitext import parse_wikitext
 
-    names, found = Namespaces.local(language=language), []
-    for article in articles:
-        counts = parse_wikitext(article.text, names).counts
-        sources = counts.n_references + counts.n_short_footnotes
-        found.append((counts.n_bytes, sum(counts.n_headings), sources, counts.n_media, counts.n_links))
+    names = Namespaces.local(language=language)
+    found = [count_work(article.text, names) for article in articles]
     page_ids = np.array([article.page_id for article in articles], np.int32)
-    return page_ids, np.array(found, np.int32).reshape(-1, len(KINDS))
+    return page_ids, np.array(found, np.int32).reshape(-1, len(WorkCounts._fields))
 
 
 @dataclass(frozen=True)
@@ -142,10 +187,14 @@ class ListedArticle:
     groups: Mapping[str, tuple[str, ...]]
     """Dimension → the groups of the article, in words."""
     lacking: tuple[str, ...]
-    """What was counted in it and is too little for its class; empty when nothing is, or nothing was counted."""
+    """What it has too little of, compared with good articles; empty when nothing is, or nothing was counted."""
     reasons: tuple[str, ...]
-    relevance: float
-    """Estimated probability that the article belongs to the project."""
+    relevance: float | None
+    """Estimated probability that the article belongs to the project; None where it is withheld."""
+    work: WorkCounts | None = None
+    """What was counted in it; None when nothing was."""
+    importance: str = ""
+    """Importance that the project's banner gives it; empty when it is not known."""
     text_id: str = ""
     """The id of the page where ids are text; `page_id` is then its number in the collection."""
 
@@ -170,6 +219,17 @@ class ListedArticle:
         return ", ".join(self.lacking)
 
     @property
+    def to_do(self) -> list[tuple[str, int | None]]:
+        """What editors have asked for and what is lacking, with counts; None for the length, which has a column."""
+        asked = [kind for kind in NOTICES if self.counted(kind)]
+        return [(kind, None if kind == KINDS[0] else self.counted(kind)) for kind in (*asked, *self.lacking)]
+
+    def counted(self, kind: str) -> int | None:
+        """What was counted of a kind; None when it is not known."""
+        n = NOT_COUNTED if self.work is None else int(getattr(self.work, kind))
+        return None if n == NOT_COUNTED else n
+
+    @property
     def size(self) -> str:
         """The size as people read it."""
         if self.size_bytes is None:
@@ -184,10 +244,15 @@ class ArticleList:
     collection: Collection
     page_ids: NDArray[np.int32]
     relevance: NDArray[np.float64]
+    """Not a number where it is withheld."""
     reasons: Reasons
     facts: ArticleFacts | None = None
     earlier_titles: Sequence[str] | None = None
     """Titles of pages that the collection no longer has, beside `page_ids`; None when it has all of them."""
+    importance: Mapping[int, str] = field(default_factory=dict)
+    """Importance by page id, where a project's banner gives it."""
+    on_wiki: Mapping[int, WorkCounts] = field(default_factory=dict)
+    """What was counted on the wiki itself, by page id; it is newer than the corpus."""
 
     def __len__(self) -> int:
         return len(self.page_ids)
@@ -214,6 +279,16 @@ class ArticleList:
         rows, known = self.rows, self.collection.page_views
         return None if known is None else np.where(rows >= 0, known[rows], -1)
 
+    def work(self) -> NDArray[np.int32] | None:
+        """What was counted in each page, by the fields of `WorkCounts`; None when nothing was."""
+        if self.facts is None and not self.on_wiki:
+            return None
+        counts = self.facts.of(self.rows) if self.facts else np.full((len(self), len(WorkCounts._fields)), NOT_COUNTED)
+        for place, page in enumerate(self.page_ids.tolist() if self.on_wiki else ()):
+            if page in self.on_wiki:
+                counts[place] = self.on_wiki[page]
+        return np.asarray(counts, np.int32)
+
     def titles(self) -> list[str]:
         titles, earlier = self.collection.titles, self.earlier_titles
         shown = self.collection.shown_id
@@ -230,11 +305,15 @@ class ArticleList:
             self.page_ids[chosen],
             self.relevance[chosen],
             Reasons(self.reasons.words, self.reasons.bits[chosen]),
+            facts=self.facts,
             earlier_titles=self.earlier_titles and [self.earlier_titles[at] for at in chosen.tolist()],
+            importance=self.importance,
+            on_wiki=self.on_wiki,
         )
         sizes, views, ids = part.sizes(), part.views(), self.collection.text_ids
         masks = {dimension: part.masks(dimension).tolist() for dimension in shown_dimensions(self.collection)}
-        known = self.facts.missing(part.rows) if self.facts else [()] * len(part)
+        work, enough = part.work(), self.facts.enough if self.facts else np.zeros(len(KINDS))
+        lacking = [()] * len(part) if work is None else missing_of(work, np.maximum(enough, bool(self.on_wiki)))
         return [
             ListedArticle(
                 rank=int(place) + 1,
@@ -244,9 +323,11 @@ class ArticleList:
                 size_bytes=None if sizes is None or sizes[at] < 0 else int(sizes[at]),
                 views=None if views is None or views[at] < 0 else int(views[at]),
                 groups={of.name: group_labels(values[at], of) for of, values in masks.items()},
-                lacking=known[at],
+                lacking=lacking[at],
                 reasons=tuple(part.reasons.of(at)),
-                relevance=float(part.relevance[at]),
+                relevance=None if np.isnan(part.relevance[at]) else float(part.relevance[at]),
+                work=None if work is None or work[at, 0] < 0 else WorkCounts(*work[at].tolist()),
+                importance=self.importance.get(int(page), ""),
                 text_id="" if ids is None else ids.text(int(page)),
             )
             for at, (place, page, title, code) in enumerate(

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,10 +16,18 @@ from numpy.typing import NDArray
 from evenrank.app.articles.collection_view import USUAL, dimensions_of
 from evenrank.app.articles.user_articles import SourceError, UserArticles, combine_sources
 from evenrank.app.pages.i18n import Message
-from evenrank.app.request.question import NothingFoundError, Question
+from evenrank.app.request.question import FIT, NothingFoundError, Question
+from evenrank.core.groups import GroupSpace
 from evenrank.core.records import NO_CLASS, WORK_ORDER, Task
+from evenrank.core.types import Floats
 from evenrank.policies.relevance import Relevance
-from evenrank.ranking.build import BuildSettings, build_candidates
+from evenrank.ranking.build import (
+    BuildSettings,
+    build_candidates,
+    field_concentrations,
+    make_candidates,
+    within_groups,
+)
 from evenrank.ranking.job import Prepared, RankingJob, full_request
 from evenrank.ranking.sources import Found, SearchSource, Session, calibrate_source, own_group_counts
 from evenrank.ranking.subject import keep_to_subject, word_matches
@@ -24,13 +37,16 @@ from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.retrieval.query.evidence import Reasons, find_reasons
 from evenrank.retrieval.query.marks import Marks, search_with_marks
 from evenrank.retrieval.query.topic_query import build_terms, topic_words
-from evenrank.retrieval.relevance import LexicalModel, probabilities
+from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, probabilities
 from evenrank.trec.collection import Collection
 from evenrank.trec.target_choice import TargetChoice
 
 if TYPE_CHECKING:
     from evenrank.app.state import AppState
 
+IMPORTANT = {"Top": 0.8, "High": 0.6, "Mid": 0.3, "Low": 0.0}
+"""How far the importance that a project gives to an article raises the probability that it belongs to the work, between
+that of a brought article and certainty; a convention."""
 BROUGHT = 0.5
 """Probability that an article belongs to the project which somebody brought, before its words are looked at."""
 
@@ -52,7 +68,7 @@ class AppSource(SearchSource):
 def app_source(collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED) -> AppSource:
     """The index of a collection as a source, calibrated on its training topics if there are any."""
     source = AppSource(
-        Session(collection.path), n_pages, tuple(collection.masks), own_group_counts(collection), choice=choice
+        Session.of(collection), n_pages, tuple(collection.masks), own_group_counts(collection), choice=choice
     )
     return calibrate_source(source, collection.topics)
 
@@ -91,6 +107,12 @@ class Matches(NamedTuple):
     prepared: Prepared
     reasons: Reasons
     """Beside the candidates."""
+    question: Question
+    """The question with the goal that fits the subject, if it asked for that."""
+    left_out: Mapping[str, int] = {}
+    """How many of the articles that people brought are no candidates, by the limit that excludes them."""
+    choice: ModelChoice = UNTRAINED
+    """The model behind them."""
 
 
 def find_for(
@@ -107,16 +129,24 @@ def find_matches(
 
     What the words find is remembered: previews, the list itself and its trade-off ask for the same.
     """
+    reading = state.read_ahead.model(question.topic()) if state.read_ahead else None
     if user_articles is not None:
-        return _find_matches(state, question, task, user_articles, marks)
+        return _find_matches(state, question, task, user_articles, marks, reading)
     settings = state.settings
-    asked = replace(question, policy="", fairness=1.0, length=0)
-    key = (asked, task, marks, state.data, settings.relevance_floor, settings.n_candidates)
-    return state.results.get(key, lambda: _find_matches(state, question, task, None, marks))
+    kept = () if question.goal == FIT else question.as_subject
+    asked = replace(question, policy="", fairness=1.0, length=0, as_subject=kept)
+    key = (asked, task, marks, state.data, settings.relevance_floor, settings.n_candidates, reading is not None)
+    found = state.results.get(key, lambda: _find_matches(state, question, task, None, marks, reading))
+    return found._replace(question=replace(question, as_subject=found.question.as_subject))
 
 
 def _find_matches(
-    state: AppState, question: Question, task: Task, user_articles: UserArticles | None, marks: Marks
+    state: AppState,
+    question: Question,
+    task: Task,
+    user_articles: UserArticles | None,
+    marks: Marks,
+    reading: RelevanceModel | None,
 ) -> Matches:
     unknown = {text.partition("=")[0] for text in question.within} - set(state.collection.masks)
     if unknown:
@@ -125,64 +155,77 @@ def _find_matches(
             {"within": Message("This collection does not have these groups: %(names)s.", names=names)}
         )
     is_own = user_articles is not None and user_articles.is_restricting
-    found = (
-        score_user_articles(state, question, user_articles)
-        if user_articles and is_own
-        else find_by_words(state, question, marks)
-    )
+    choice = state.source.choice
+    if user_articles and is_own:
+        found = score_user_articles(state, question, user_articles)
+    else:
+        found, choice = find_by_words(state, question, marks, reading)
     if not len(found):
         raise NothingFoundError({"keywords": "No article has any of these words. Try other or more general keywords."})
-    is_kept = passes_limits(state, question, found.page_ids, user_articles) & ~np.isin(
-        found.page_ids, marks.not_relevant
-    )
-    found = found.take(np.flatnonzero(is_kept))
+    limits = {
+        **question_limits(state, question, found.page_ids, user_articles),
+        "marked": ~np.isin(found.page_ids, marks.not_relevant),
+    }
+    left_out = count_excluded(limits) if is_own else {}
+    found = found.take(np.flatnonzero(np.logical_and.reduce(list(limits.values()))))
     if not len(found):
         text = Message("No article that matches is of these classes, this size and this importance. Widen the range.")
         raise NothingFoundError({"best": text})
     if is_own:
-        reasons = find_reasons(state.source.model().engine, question.topic(), found.page_ids)
+        reasons = Reasons((), np.zeros(len(found), np.uint16))
+        if question.keywords:
+            reasons = find_reasons(state.source.model().engine, question.topic(), found.page_ids)
     else:
         model, topic, floor = state.source.model(), question.topic(), state.settings.relevance_floor
         matches = word_matches(model, topic, found)
         found, reasons, _ = keep_to_subject(
             state.collection, model.engine, topic, found, matches, floor, always=marks.relevant
         )
+    question = fit_to_subject(state, question, task, found, is_own)
     settings = build_settings(state, question, task, is_own)
     prepared = Prepared(*build_candidates(state.collection, 0, task, found, settings))
     if not len(prepared.candidates):
         raise NothingFoundError({"within": "No article that matches is in these groups. Widen them."})
     order = np.argsort(found.page_ids)
     places = order[np.searchsorted(found.page_ids[order], prepared.candidates.page_ids)]
-    return Matches(prepared, reasons.at(places))
+    if is_own and len(found) > len(prepared.candidates):
+        left_out = {**left_out, "groups": len(found) - len(prepared.candidates)}
+    return Matches(prepared, reasons.at(places), question, left_out, choice)
 
 
-def find_by_words(state: AppState, question: Question, marks: Marks) -> Found:
-    """The pages that the words find, in the order that the marks suggest.
+def find_by_words(
+    state: AppState, question: Question, marks: Marks, reading: RelevanceModel | None
+) -> tuple[Found, ModelChoice]:
+    """The pages that the words find, in the order that marks suggest, and a model that has read the first of them; and
+    what this is by.
 
-    A page has the score and the probability of the rank it comes to, so a list ends where it would end without marks.
+    A page has the score and the probability of the rank it comes to, so a list ends where it would end without.
     """
-    found = state.source.find(question.topic())
-    if not marks.relevant and not marks.not_relevant:
-        return found
-    ranked = search_with_marks(state.source.model(), question.topic(), marks, state.source.n_pages)
+    topic, ahead = question.topic(), state.read_ahead
+    found = state.source.find(topic)
+    choice = ahead.source.choice if ahead and reading else state.source.choice
+    if not marks.relevant and not marks.not_relevant and reading is None:
+        return found, choice
+    ranked = search_with_marks(reading or state.source.model(), topic, marks, state.source.n_pages)
     n = len(ranked)
     by_rank = [np.sort(values)[::-1] for values in (found.scores, found.relevance)]
     scores, relevance = (np.append(part, np.full(max(0, n - len(part)), part.min(initial=0.0)))[:n] for part in by_rank)
     is_marked = np.isin(ranked.page_ids, marks.relevant)
-    return Found(ranked.page_ids, scores, np.where(is_marked, 1.0, relevance))
+    return Found(ranked.page_ids, scores, np.where(is_marked, 1.0, relevance)), choice
 
 
 def build_settings(state: AppState, question: Question, task: Task, is_own: bool) -> BuildSettings:
     """How the goal is estimated: what was learned on training topics holds for articles that search found, by the
     usual dimensions."""
-    dimensions = dimensions_of(state.collection, question.dimensions)
+    dimensions = dimensions_of(state.collection, question.dimensions, question.as_subject)
+    word = "track" if question.goal == FIT else question.goal
     settings = replace(
         state.goals[task],
         information=dimensions,
         divided=dimensions,
         scored=dimensions,
         within=question.within,
-        target=TargetChoice(question.goal),
+        target=TargetChoice(word, as_field=question.as_subject),
         attention=question.attention,
     )
     if is_own or dimensions != USUAL:
@@ -190,11 +233,62 @@ def build_settings(state: AppState, question: Question, task: Task, is_own: bool
     return settings
 
 
-def score_user_articles(state: AppState, question: Question, user_articles: UserArticles) -> Found:
-    """Articles that people brought, those with the question's words first.
+def fit_to_subject(state: AppState, question: Question, task: Task, found: Found, is_own: bool) -> Question:
+    """The question with the dimensions in which its goal is as its subject is, where it asks for the goal that fits.
 
-    That somebody brought an article already makes it likely to belong to the project, so words only raise that.
+    Regions and the like are counted. Whether a subject is about women or men alone is told by its title, never by
+    counting: the choice would reveal something about people whom the reader chose.
     """
+    if question.goal != FIT:
+        return question
+    collection = state.collection
+    known = {dimension.name: dimension for dimension in collection.dimensions}
+    counted = dimensions_of(collection, question.dimensions)
+    public = tuple(name for name in counted if not known[name].is_personal)
+    kept: list[str] = []
+    if public:
+        settings = build_settings(state, replace(question, dimensions=public, as_subject=()), task, is_own)
+        space = GroupSpace.of(public, collection.known_dimensions)
+        near = within_groups(collection, found, settings)
+        candidates = make_candidates(collection, 0, near, space, settings.divided, settings.within)
+        kept = [one.dimension for one in field_concentrations(collection, candidates, space, settings)]
+    if "gender" in counted and is_about_one_gender(question.title, collection.manifest.language):
+        kept.append("gender")
+    return replace(question, as_subject=tuple(kept))
+
+
+@cache
+def _words_of_one_gender() -> Mapping[str, frozenset[str]]:
+    """Words of titles that are about women or men alone, by language."""
+    table = tomllib.loads(files("evenrank.app.articles").joinpath("one_gender.toml").read_text("utf-8"))
+    return {language: frozenset(words) for language, words in table.items()}
+
+
+def is_about_one_gender(title: str, language: str) -> bool:
+    """Whether the title of a subject says that it is about women or men alone."""
+    words = _words_of_one_gender().get(language, frozenset())
+    return any(word in words for word in re.findall(r"\w+", title.casefold()))
+
+
+def score_user_articles(state: AppState, question: Question, user_articles: UserArticles) -> Found:
+    """Articles that people brought: those first that their project holds important, and those with the question's words
+    if it has keywords. The title alone is a name that says nothing about their order.
+
+    That somebody brought an article already makes it likely to belong to the project, so the rest only raises that.
+    """
+    pages = user_articles.page_ids
+    importance = np.array([IMPORTANT.get(user_articles.importance.get(int(page), ""), 0.0) for page in pages])
+    scores, relevance = importance.copy(), BROUGHT + (1.0 - BROUGHT) * importance
+    if question.keywords:
+        scores, relevance = _raise_by_words(state, question, pages, scores, relevance)
+    order = np.lexsort((pages, -relevance, -scores))
+    return Found(pages[order], scores[order], relevance[order])
+
+
+def _raise_by_words(
+    state: AppState, question: Question, pages: NDArray[np.int32], scores: Floats, relevance: Floats
+) -> tuple[Floats, Floats]:
+    """Scores and relevance of pages, raised where they have the words of a question."""
     model = state.source.model()
     topic = question.topic()
     is_lexical = isinstance(model, LexicalModel)
@@ -203,37 +297,43 @@ def score_user_articles(state: AppState, question: Question, user_articles: User
         if isinstance(model, LexicalModel)
         else build_terms(topic_words(topic, language=model.engine.layout.language), model.engine)
     )
-    pages = user_articles.page_ids
     hits = model.engine.search(terms, len(pages), Restriction(page_ids=pages.tolist())) if terms else None
-    scores = np.zeros(len(pages))
-    relevance = np.full(len(pages), BROUGHT)
     if hits is not None and len(hits.page_ids):
         places = np.searchsorted(pages, hits.page_ids)
-        scores[places] = hits.scores
+        scores[places] += hits.scores
         calibration = state.source.calibration if is_lexical else None
-        relevance[places] = BROUGHT + (1.0 - BROUGHT) * probabilities(calibration, hits.scores)
-    order = np.lexsort((pages, -scores))
-    return Found(pages[order], scores[order], relevance[order])
+        relevance[places] += (1.0 - relevance[places]) * probabilities(calibration, hits.scores)
+    return scores, relevance
 
 
-def passes_limits(
+def count_excluded(limits: Mapping[str, NDArray[np.bool_]]) -> dict[str, int]:
+    """How many pages each limit leaves out that those before it leave."""
+    counts: dict[str, int] = {}
+    is_left = np.ones_like(next(iter(limits.values())))
+    for reason, passes in limits.items():
+        counts[reason] = int((is_left & ~passes).sum())
+        is_left &= passes
+    return {reason: n for reason, n in counts.items() if n}
+
+
+def question_limits(
     state: AppState, question: Question, page_ids: NDArray[np.int32], user_articles: UserArticles | None
-) -> NDArray[np.bool_]:
+) -> dict[str, NDArray[np.bool_]]:
     """Whether each page is of the classes, the size, the page views and the importance that the question asks for."""
     collection = state.collection
     rows = collection.rows_of(page_ids)
     codes = np.where(rows >= 0, collection.quality_class[rows], NO_CLASS)
     lowest, highest = WORK_ORDER.index(question.min_class), WORK_ORDER.index(question.max_class)
-    wanted = ((codes >= lowest) & (codes <= highest)) | (codes == NO_CLASS)
+    passes = {"class": ((codes >= lowest) & (codes <= highest)) | (codes == NO_CLASS)}
     if collection.size_bytes is not None and (question.min_size or question.max_size):
         sizes = np.where(rows >= 0, collection.size_bytes[rows], -1)
-        wanted &= (sizes >= question.min_size) & ((sizes <= question.max_size) | (not question.max_size))
+        passes["size"] = (sizes >= question.min_size) & ((sizes <= question.max_size) | (not question.max_size))
     if collection.page_views is not None and (question.min_views or question.max_views):
         views = np.where(rows >= 0, collection.page_views[rows], -1)
-        wanted &= (views >= question.min_views) & ((views <= question.max_views) | (not question.max_views))
+        passes["views"] = (views >= question.min_views) & ((views <= question.max_views) | (not question.max_views))
     if user_articles is not None:
-        wanted &= ~np.isin(page_ids, user_articles.never)
+        passes["never"] = ~np.isin(page_ids, user_articles.never)
         if question.importance and user_articles.importance:
             known = [user_articles.importance.get(int(page), "Unknown") for page in page_ids]
-            wanted &= np.array([value in question.importance for value in known], bool)
-    return np.asarray(wanted, bool)
+            passes["importance"] = np.array([value in question.importance for value in known], bool)
+    return passes

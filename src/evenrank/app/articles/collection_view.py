@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
@@ -25,11 +25,18 @@ UNKNOWN = "date not recorded"
 SYNTHETIC = "synthetic data"
 
 
-def dimensions_of(collection: Collection, chosen: tuple[str, ...]) -> tuple[str, ...]:
-    """The dimensions of a goal, as far as the collection has them."""
+def dimensions_of(collection: Collection, chosen: tuple[str, ...], as_subject: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The dimensions of a goal, as far as the collection has them.
+
+    One that describes people does not count where its goal is as the subject is, unless nothing else does: the goals of
+    the others would depend on how many people there are of each group.
+    """
     known = collection.masks
-    kept = [name for name in chosen if name in known]
-    return tuple(kept) or collection.default_groups(name for name in USUAL if name in known) or tuple(known)[:1]
+    kept = tuple(name for name in chosen if name in known)
+    kept = kept or collection.default_groups(name for name in USUAL if name in known) or tuple(known)[:1]
+    is_personal = {dimension.name: dimension.is_personal for dimension in collection.dimensions}
+    counted = tuple(name for name in kept if not (is_personal.get(name) and name in as_subject))
+    return counted or kept
 
 
 def shown_dimensions(collection: Collection) -> tuple[Dimension, ...]:
@@ -51,6 +58,34 @@ def valid_restrictions(within: Iterable[str], known: Mapping[str, Dimension]) ->
 def _is_valid(restriction: str, known: Mapping[str, Dimension]) -> bool:
     name, _, group = (part.strip() for part in restriction.partition("="))
     return name in known and group.casefold() in ("known", *map(str.casefold, known[name].groups))
+
+
+Corrections = tuple[tuple[int, str], ...]
+"""Page ids with the regions that count for one list in place of those of the data; an empty text is unknown."""
+REGIONS = ("geography", "sub-region")
+"""Dimensions that say which region an article is about; the first one that a collection has can be corrected."""
+
+
+def region_dimension(collection: Collection) -> Dimension | None:
+    """The dimension in which people may correct articles; None where the collection has no regions."""
+    return next((collection.known_dimensions[name] for name in REGIONS if name in collection.masks), None)
+
+
+def correct_regions(collection: Collection, corrections: Corrections) -> Collection:
+    """The same pages with other regions; in further dimensions of regions, which nobody corrected, they are unknown."""
+    dimension = region_dimension(collection)
+    rows = collection.rows_of(np.array([page for page, _ in corrections] or [-1], np.int64))
+    if dimension is None or not corrections:
+        return collection
+    masks = dict(collection.masks)
+    for name in REGIONS:
+        if name in masks:
+            masks[name] = np.array(masks[name])
+            masks[name][rows[rows >= 0]] = UNKNOWN_MASK
+    for row, (_, region) in zip(rows.tolist(), corrections, strict=True):
+        if row >= 0 and region in dimension.groups:
+            masks[dimension.name][row] = 1 << dimension.groups.index(region)
+    return replace(collection, masks=masks)
 
 
 def address_name(dimension: Dimension) -> str:

@@ -21,8 +21,8 @@ from evenrank.retrieval.query.evidence import keyword_parts
 from evenrank.trec.collection import Collection
 
 _DIRECTION = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-MAX_FOUND = 500
-"""Subjects that one list shows."""
+MAX_FOUND = 2000
+"""Subjects that one list chooses from."""
 
 
 def normal_title(title: str) -> str:

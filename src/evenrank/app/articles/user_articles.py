@@ -10,7 +10,15 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.app.articles.source import WIKI_KINDS, EntriesError, Source, SourceEntry, parse_entries
+from evenrank.app.articles.source import (
+    MAX_ENTRIES,
+    TOO_MANY,
+    WIKI_KINDS,
+    EntriesError,
+    Source,
+    SourceEntry,
+    parse_entries,
+)
 from evenrank.app.articles.titles import TitleIndex, normal_title
 from evenrank.app.pages.i18n import Message
 from evenrank.trec.collection import Collection
@@ -20,6 +28,8 @@ from evenrank.wikipedia.mediawiki.publish import ADVICE
 from evenrank.wikipedia.mediawiki.settings import WikiError
 from evenrank.wikipedia.mediawiki.titles import WikiPage, page_links, resolve_titles
 
+MAX_ARTICLES = 10_000
+"""Articles that a question may choose from when people bring them: they take about a second to rank."""
 MAX_LISTED = 500
 """Unmatched entries that are kept for each source; more are counted."""
 NOT_HERE = "not in this collection"
@@ -75,9 +85,10 @@ class UserArticles:
     is_restricting: bool = True
     """False when sources only say what must not be shown."""
 
-    def to_json(self) -> str:
-        """The reports and importances as they are stored."""
-        record = {"reports": [asdict(report) for report in self.reports], "importance": self.importance}
+    def to_json(self, left_out: Mapping[str, int]) -> str:
+        """The reports and importances as they are stored, and how many articles are not listed, by reason."""
+        accounts = {"n_brought": len(self.page_ids), "left_out": left_out} if self.is_restricting else {}
+        record = {"reports": [asdict(report) for report in self.reports], "importance": self.importance, **accounts}
         return orjson.dumps(record, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
@@ -92,6 +103,12 @@ def reports_from_json(text: str | None) -> tuple[SourceReport, ...]:
     )
 
 
+def left_out_from_json(text: str | None) -> tuple[int, dict[str, int]]:
+    """How many articles were brought, and how many of them are not listed, by reason; 0 where that was not stored."""
+    record = orjson.loads(text) if text else {}
+    return record.get("n_brought", 0), record.get("left_out", {})
+
+
 def importance_from_json(text: str | None) -> dict[int, str]:
     """Stored importances by page id."""
     return {int(page): value for page, value in orjson.loads(text)["importance"].items()} if text else {}
@@ -101,7 +118,11 @@ def combine_sources(
     collection: Collection, index: TitleIndex, sources: Iterable[Source], wiki: WikiSources | None
 ) -> UserArticles:
     """The articles in any of the `in` sources, in each of the `and` sources, and in none of the `not` sources."""
-    read = [(source, _read(collection, index, source, wiki)) for source in sources]
+    read: list[tuple[Source, _Found]] = []
+    for source in sources:
+        read.append((source, _read(collection, index, source, wiki)))
+        if (n_given := sum(found.report.n_given for _, found in read)) > MAX_ENTRIES:
+            raise too_many(source.label, n_given, MAX_ENTRIES)
     importance: dict[int, str] = {}
     for _, found in read:
         importance |= found.importance
@@ -112,6 +133,8 @@ def combine_sources(
         rows = np.intersect1d(rows, other)
     unwanted = np.unique(np.concatenate(by_role["not"])) if by_role["not"] else np.zeros(0, np.intp)
     rows = np.setdiff1d(rows, unwanted)
+    if len(rows) > MAX_ARTICLES:
+        raise too_many(", ".join(source.label for source, _ in read if source.role != "not"), len(rows), MAX_ARTICLES)
     return UserArticles(
         page_ids=np.asarray(collection.page_ids[rows], np.int32),
         reports=tuple(found.report for _, found in read),
@@ -119,6 +142,11 @@ def combine_sources(
         never=np.asarray(collection.page_ids[unwanted], np.int32),
         is_restricting=bool(starting),
     )
+
+
+def too_many(source: str, n: int, most: int) -> SourceError:
+    """The error when a source brings more articles than a question may have."""
+    return SourceError(Message("%(source)s: %(reason)s.", source=source, reason=Message(TOO_MANY, n=n, most=most)))
 
 
 @dataclass(frozen=True)
@@ -241,12 +269,18 @@ class WikiSources:
 
     def _category(self, source: Source) -> WikiArticles:
         found = category_members(self.client, source.text, source.depth)
+        if not found.pages:
+            raise SourceError(
+                Message("%(source)s: the wiki has no such category, or no article in it.", source=source.label)
+            )
         shown = found.levels if source.depth else ()
         levels = [Message("level %(n)s: %(added)s", n=level.depth, added=level.n_added) for level in shown]
         return WikiArticles(_pages(found.pages), notes=_notes(levels, found.is_complete))
 
     def _banner(self, source: Source) -> WikiArticles:
         found = banner_pages(self.client, source.text)
+        if not found.pages:
+            raise SourceError(Message("%(source)s: no article of the wiki has this banner.", source=source.label))
         without = found.n_without_article
         left_out = [Message("talk pages without an article, left out: %(n)s", n=without)] if without else []
         return WikiArticles(_pages(found.pages), notes=_notes(left_out, found.is_complete))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from typing import Any
 
@@ -19,6 +20,7 @@ from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.trec.assessment.assessors import Assessor
+from evenrank.trec.assessment.gold import gold_ruling
 from evenrank.trec.assessment.queues import (
     MAX_REMARK,
     QueueItem,
@@ -26,13 +28,19 @@ from evenrank.trec.assessment.queues import (
     add_remark,
     assessor_progress,
     discussed_pages,
+    is_assigned,
+    next_after,
     next_item,
     remarks_on,
     topic_queue,
 )
-from evenrank.trec.assessment.votes import Vote, last_vote, undo_last, votes_on
+from evenrank.trec.assessment.votes import ScaleChangedError, Vote, last_vote, max_grade_of, undo_last, votes_on
 
+GOLD = re.compile(r"(\d{1,9})-(\d{1,10})")
+"""Topic and page of a gold page that was answered, in the address of the page behind it."""
 NOT_YOURS = Message("This page was not given to you. Go back to your topics: your link, without anything behind it.")
+GONE_OVER = Message("This article was given to somebody else meanwhile, so your answer was not saved.")
+OTHER_SCALE = Message("The answers have changed meanwhile: read them again, then choose.")
 
 
 def show_topics(request: Request) -> Response:
@@ -69,6 +77,7 @@ def show_topic(request: Request) -> Response:
         request,
         "assess/topic.html",
         who=who,
+        told=told(request, judging, who),
         topic=judging.topic(topic),
         queue=items,
         rows=rows,
@@ -90,12 +99,16 @@ def go_on(request: Request) -> Response:
         return go_to(judge_path(request, item.topic, item.page) if item else judge_path(request))
     items = own_queue(judging, who, topic)
     if "skipped" in request.query_params:
-        return go_to(article_path(request, topic, items.skipped_after(), skipped=True))
+        return go_to(article_path(request, topic, items.skipped_after(), skipped="1"))
     return go_to(article_path(request, topic, items.open_after()))
 
 
 def show_article(request: Request) -> Response:
-    """One article with its four buttons."""
+    return article_page(request)
+
+
+def article_page(request: Request, status: int = 200, conflict: str | Message = "") -> Response:
+    """One article with its buttons."""
     who, judging = person(request), judging_of(request)
     topic, page_id = request.path_params["topic"], request.path_params["page"]
     items = own_queue(judging, who, topic)
@@ -106,6 +119,9 @@ def show_article(request: Request) -> Response:
     return page(
         request,
         "assess/judge.html",
+        status,
+        conflict=conflict,
+        told=told(request, judging, who),
         **article_context(judging, topic, page_id, "whole" in request.query_params),
         who=who,
         queue=items,
@@ -117,6 +133,13 @@ def show_article(request: Request) -> Response:
         may_discuss=bool(mine) and is_discussed(judging, topic, page_id),
         link=judge_path(request),
     )
+
+
+def told(request: Request, judging: Judging, who: Assessor) -> tuple[Vote, str] | None:
+    """The ruling on the gold page that was answered before, with its title, where the answer was another one."""
+    found = GOLD.fullmatch(request.query_params.get("gold", ""))
+    ruling = gold_ruling(judging.store, who.name, int(found[1]), int(found[2])) if found else None
+    return None if ruling is None else (ruling, judging.title(ruling.page))
 
 
 def article_context(judging: Judging, topic: int, page_id: int, is_whole: bool) -> dict[str, Any]:
@@ -135,6 +158,8 @@ def article_context(judging: Judging, topic: int, page_id: int, is_whole: bool) 
         "remarks": remarks_on(judging.store, topic, page_id),
         "max_remark": MAX_REMARK,
         "opened": f"{time.time():.1f}",
+        "version": judging.version(topic),
+        "scale": max_grade_of(judging.store),
     }
 
 
@@ -142,15 +167,34 @@ def save_answer(request: Request, fields: Fields) -> Response:
     """Stores an answer, then goes to the next article."""
     who, judging = person(request), judging_of(request)
     topic, page_id = request.path_params["topic"], request.path_params["page"]
-    items = own_queue(judging, who, topic)
-    if items.place_of(page_id) is None:
-        raise HTTPException(404, NOT_YOURS)
-    before = judging.keep(vote_of(fields, topic, page_id, who.name, judging.answers))
-    is_changed = before is not None and before.token != fields.get("seen", before.token)
+    items = topic_queue(judging.store, who.name, topic)
+    if items.place_of(page_id) is None and not is_assigned(judging.store, who.name, topic, page_id):
+        raise HTTPException(404, GONE_OVER if items.items else NOT_YOURS)
+    scale = number_of(fields, "scale")
+    try:
+        if scale is not None and scale != max_grade_of(judging.store):
+            raise ScaleChangedError
+        vote = vote_of(fields, topic, page_id, who.name, judging.answers)
+        before = judging.keep(vote, number_of(fields, "version"), scale)
+    except ScaleChangedError:
+        return article_page(request, 409, OTHER_SCALE)
+    judging.order_again()
+    ruling = gold_ruling(judging.store, who.name, topic, page_id)
+    marks = {
+        "changed": "1" if before is not None and before.token != fields.get("seen", before.token) else "",
+        "gold": "" if ruling is None else f"{topic}-{page_id}",
+    }
     if "skipped" in request.query_params:
-        return go_to(article_path(request, topic, items.skipped_after(page_id), skipped=True, changed=is_changed))
-    upcoming = topic_queue(judging.store, who.name, topic).open_after(page_id)
-    return go_to(article_path(request, topic, upcoming, changed=is_changed))
+        return go_to(article_path(request, topic, items.skipped_after(page_id), skipped="1", **marks))
+    is_done = topic_queue(judging.store, who.name, topic).open_after(page_id) is None
+    upcoming = None if is_done else next_after(judging.store, who.name, topic, page_id)
+    return go_to(article_path(request, topic if upcoming is None else upcoming.topic, upcoming, **marks))
+
+
+def number_of(fields: Fields, name: str) -> int | None:
+    """A number that the form was shown with: the version of its topic, or its scale; None when it does not say."""
+    text = fields.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and 0 < len(text) < 10 else None
 
 
 def save_remark(request: Request, fields: Fields) -> Response:
@@ -199,12 +243,11 @@ def last_answer(judging: Judging, who: Assessor) -> tuple[Vote, str, str] | None
     return None if vote is None else (vote, judging.title(vote.page), judging.labels()(vote.outcome, vote.grade))
 
 
-def article_path(request: Request, topic: int, item: QueueItem | None, **marks: bool) -> str:
+def article_path(request: Request, topic: int, item: QueueItem | None, **marks: str) -> str:
     """Address of an article of a topic, with the marks that are set; of the topic when there is none left."""
-    if item is None:
-        return judge_path(request, topic)
-    query = "&".join(f"{name}=1" for name, is_set in marks.items() if is_set)
-    return judge_path(request, topic, item.page) + (f"?{query}" if query else "")
+    query = "&".join(f"{name}={value}" for name, value in marks.items() if value and (item or name == "gold"))
+    path = judge_path(request, topic) if item is None else judge_path(request, topic, item.page)
+    return path + (f"?{query}" if query else "")
 
 
 def go_to(address: str) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -25,10 +25,13 @@ from evenrank.core.records import Run, Topic
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_run
 from evenrank.io.small_files import read_small_text
+from evenrank.retrieval.judging_order import OrderSettings, order_work
 from evenrank.trec.assessment.assessors import Assessor, assessor_of
+from evenrank.trec.assessment.campaign import WorkOrder, revise_topics, work_order
 from evenrank.trec.assessment.pool import Pool
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.assessment.votes import (
+    ScaleChangedError,
     Store,
     Vote,
     cast_or_change,
@@ -64,8 +67,8 @@ class Remembered:
 
 
 def revision_of(store: Store) -> tuple[int, ...]:
-    """Numbers that change with every vote, pooled page and assignment."""
-    counts = "SELECT (SELECT count(*) FROM vote), (SELECT count(*) FROM item), (SELECT count(*) FROM assignment)"
+    """Numbers that change with every vote and with everything that the log has."""
+    counts = "SELECT (SELECT count(*) FROM vote), (SELECT count(*) FROM item), (SELECT count(*) FROM event)"
     return tuple(number or 0 for number in store.connection.execute(counts).fetchone())
 
 
@@ -83,11 +86,34 @@ class Judging:
     guidelines: tuple[str, ...] = ()
     """Paragraphs on what counts as relevant; empty for the usual ones."""
     pool: Pool | None = None
-    """For the organisers' leave-one-run-out test."""
+    """For the leave-one-run-out test with a judgments file that does not know which runs brought its pages."""
     runs: tuple[Run, ...] = ()
     """For what the judgments do to scores."""
     remembered: Remembered = field(default_factory=Remembered)
     _stems: dict[int, dict[str, str]] = field(default_factory=dict)
+    _ordering: threading.Lock = field(default_factory=threading.Lock)
+
+    def renewed(self, state: AppState) -> Judging:
+        """The same judging of a collection that has changed; texts of topics that were corrected are new versions."""
+        revise_topics(self.store, state.collection.topics)
+        return replace(self, state=state, _stems={})
+
+    def order_again(self) -> None:
+        """Lets the model order the work again, in a thread of its own, where enough answers have come since."""
+        order = work_order(self.store)
+        (n_votes,) = self.store.connection.execute("SELECT count(*) FROM vote").fetchone()
+        if order is None or not order.is_due(int(n_votes)) or not self._ordering.acquire(blocking=False):
+            return
+        threading.Thread(target=self._order_again, args=(order,), daemon=True).start()
+
+    def _order_again(self, order: WorkOrder) -> None:
+        try:
+            settings = OrderSettings(order.sample, order.batch, order.recall)
+            order_work(self.store, self.state.collection, self.state.source.model().engine, settings)
+        except EvenrankError as error:
+            LOG.warning("the work was not ordered again: %s", error)
+        finally:
+            self._ordering.release()
 
     def topic(self, topic_id: int) -> Topic:
         """A topic as assessors see it; of one that the collection does not know, only the title."""
@@ -96,6 +122,11 @@ class Judging:
             return known
         row = self.store.connection.execute("SELECT title FROM topic WHERE id = ?", (topic_id,)).fetchone()
         return Topic(topic_id, (row["title"] if row else "") or f"Topic {topic_id}")
+
+    def version(self, topic_id: int) -> int:
+        """The version of a topic's text that assessors read now."""
+        row = self.store.connection.execute("SELECT version FROM topic WHERE id = ?", (topic_id,)).fetchone()
+        return 1 if row is None else int(row[0])
 
     @property
     def language(self) -> str:
@@ -139,10 +170,12 @@ class Judging:
         max_grade = max_grade_of(self.store)
         return lambda outcome, grade: label_of(outcome, grade, max_grade)
 
-    def keep(self, vote: Vote) -> Vote | None:
+    def keep(self, vote: Vote, topic_version: int | None = None, max_grade: int | None = None) -> Vote | None:
         """Stores a vote and gives the one before; an error that says so, without paths, when it cannot be stored."""
         try:
-            return cast_or_change(self.store, vote)
+            return cast_or_change(self.store, vote, topic_version, max_grade)
+        except ScaleChangedError:
+            raise
         except EvenrankError as error:
             LOG.error("a vote was not stored: %s", error)
             raise HTTPException(503, NOT_STORED) from error
@@ -161,6 +194,7 @@ def open_judging(state: AppState) -> Judging | None:
     path = texts_path(settings.judgments, settings.facts_folder or state.collection.path)
     ids = state.collection.text_ids
     pages_in(store, ids)
+    revise_topics(store, state.collection.topics)
     texts = open_texts(path, state.collection, pooled_pages(store), text_ids_of(store))
     return Judging(
         state,

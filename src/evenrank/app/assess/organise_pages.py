@@ -1,13 +1,11 @@
-"""The organiser's pages: state of the work, agreement, disagreements, effects on scores, exports."""
+"""The organiser's pages: state of the work, the pages behind it, agreement, disagreements, the log, exports."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
-from math import nan
+from itertools import groupby
 from pathlib import Path
-from statistics import fmean
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,16 +13,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.app.assess.ballot import new_nonce, nonce_of, vote_of
-from evenrank.app.assess.judge_pages import article_context, go_to, keep_remark, last_answer
-from evenrank.app.assess.judging import Judging, judging_of, organise_path, organiser
+from evenrank.app.assess.judge_pages import OTHER_SCALE, article_context, go_to, keep_remark, last_answer, number_of
+from evenrank.app.assess.judging import NOT_STORED, Judging, judging_of, organise_path, organiser
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
 from evenrank.app.request.forms import Fields, with_form
-from evenrank.core.records import Run, Task, Topic
 from evenrank.errors import EvenrankError
-from evenrank.measures.registry import MAIN
-from evenrank.scoring.rejudged import scorer
+from evenrank.scoring.report.campaign_report import zip_folder
 from evenrank.trec.assessment.agreement import (
     Bootstrap,
     Disagreement,
@@ -34,14 +30,32 @@ from evenrank.trec.assessment.agreement import (
     measure_agreement,
     overall_agreement,
 )
-from evenrank.trec.assessment.coverage import Pace, TierCoverage, coverage, max_tiers, pace
-from evenrank.trec.assessment.files import EXPORTS, count_left_out, judged_topics
-from evenrank.trec.assessment.queues import TopicProgress, assessor_progress, discussed_pages
-from evenrank.trec.assessment.unjudged import LeftOut, judged_at, judged_only, judged_pages, leave_one_out
+from evenrank.trec.assessment.alarms import Alarm, alarms, is_fast
+from evenrank.trec.assessment.coverage import (
+    Pace,
+    TierCoverage,
+    coverage,
+    max_tiers,
+    pace,
+    page_state,
+    settle_votes,
+)
+from evenrank.trec.assessment.files import count_left_out, export_judgments
+from evenrank.trec.assessment.gold import GoldScore, gold_scores, is_gold, mark_gold, unmark_gold
+from evenrank.trec.assessment.log import check_log, log_entries, names_by_pseudonym
+from evenrank.trec.assessment.queues import TopicProgress, assessor_progress, discussed_pages, remarks_on
 from evenrank.trec.assessment.votes import (
     ADJUDICATION,
+    RulingConflictError,
+    ScaleChangedError,
+    Store,
+    Vote,
+    cast_ruling,
     current_votes,
+    first_votes,
+    max_grade_of,
     reopen_page,
+    standing_ruling,
     undo_last,
     votes_on,
     withdraw_rulings,
@@ -49,11 +63,17 @@ from evenrank.trec.assessment.votes import (
 
 STATES = tuple(field.name for field in fields(TierCoverage) if field.name.startswith("n_"))
 """Names of the counts of a tier, in the order of the bars."""
-DEPTHS = (5, 10, 20)
-"""judged@k is shown for these k."""
-PROTOCOL = "official-2021"
-FILE_NAMES = {"qrels": "qrels.txt", "topics": "eval-topics-with-qrels.json.gz", "votes": "votes.jsonl.gz"}
+ROWS = 100
+"""Pages, or entries of the log, on one page of a list."""
+FILE_NAMES = {
+    "qrels": "qrels.txt",
+    "topics": "eval-topics-with-qrels.json.gz",
+    "votes": "votes.jsonl.gz",
+    "log": "log.jsonl",
+}
 """Names under which exports are downloaded."""
+ALL, ALL_NAME = "all", "judgments.zip"
+"""All exports, each with the record that says its tiers, scale and coverage."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +89,12 @@ class Overview:
     n_shared: int
     """Pages that at least two assessors graded."""
     alpha: Estimate
-    """Krippendorff's α on them."""
+    """Krippendorff's α on them, of the votes that count now."""
+    first_alpha: Estimate
+    """The same of first votes: before anybody discussed a page."""
+    alarms: list[Alarm]
+    gold: dict[str, GoldScore]
+    """By assessor, answers on gold pages."""
     n_unsettled: int
     """Disagreements that nothing decides yet."""
     undecided: dict[str, int]
@@ -108,81 +133,12 @@ def overview(judging: Judging) -> Overview:
             progress={entry.assessor: assessor_progress(store, entry.assessor) for entry in paces},
             n_shared=n_shared,
             alpha=alpha,
+            first_alpha=overall_agreement(graded_pages(first_votes(store)), Bootstrap())[1],
+            alarms=alarms(store),
+            gold={score.assessor: score for score in gold_scores(store)},
             n_unsettled=len(adjudication_queue(store)),
             undecided=dict(count_left_out(store)),
         )
-
-
-@dataclass(frozen=True)
-class RunEffect:
-    """One run under the judgments so far."""
-
-    run: str
-    task: Task
-    judged: tuple[float, ...]
-    """judged@k for each of `DEPTHS`, mean over judged topics."""
-    score: float
-    """Unjudged pages count as not relevant."""
-    score_judged_only: float
-    """Unjudged pages are taken out of the rankings first."""
-
-
-@dataclass(frozen=True)
-class Effects:
-    """Everything on the page of scores, by task."""
-
-    measures: dict[Task, str]
-    """Main measure of each task that has runs."""
-    runs: tuple[RunEffect, ...]
-    left_out: dict[Task, list[LeftOut]]
-    """Empty without a pool file."""
-
-    def of_task(self, task: Task) -> list[RunEffect]:
-        """The runs of a task, best first."""
-        sign = -1 if MAIN[task].higher_is_better else 1
-        return sorted((run for run in self.runs if run.task == task), key=lambda run: (sign * run.score, run.run))
-
-
-def effects(judging: Judging) -> Effects:
-    """The effects on all runs of the server, with the judgments of this moment."""
-    topics = judged_topics(judging.store, judging.state.collection.text_ids)
-    tasks: list[Task] = sorted({run.task for run in judging.runs})
-    return Effects(
-        measures={task: MAIN[task].name for task in tasks},
-        runs=tuple(run_effect(judging, run, topics) for run in judging.runs),
-        left_out={task: _left_out(judging, task, topics) for task in tasks},
-    )
-
-
-def run_effect(judging: Judging, run: Run, topics: Sequence[Topic]) -> RunEffect:
-    """One run: how much of it is judged, and its score both ways."""
-    judged = {topic: pages for topic, pages in judged_pages(topics).items() if len(pages)}
-    shares = tuple(_mean(judged_at(run, judged, depth).values()) for depth in DEPTHS)
-    scores = [_score(judging, one, topics).values() for one in (run, judged_only(run, judged))]
-    return RunEffect(run.name, run.task, shares, *map(_mean, scores))
-
-
-def _score(judging: Judging, run: Run, topics: Sequence[Topic]) -> dict[int, float]:
-    """Scores by topic; none when nothing can be scored yet. Topics count before their tiers are complete."""
-    try:
-        return scorer(judging.state.collection, PROTOCOL, "intersection", min_tier=0)(run, topics)
-    except EvenrankError:
-        return {}
-
-
-def _mean(values: Collection[float]) -> float:
-    return fmean(values or [nan])
-
-
-def _left_out(judging: Judging, task: Task, topics: Sequence[Topic]) -> list[LeftOut]:
-    if judging.pool is None:
-        return []
-    same = [run for run in judging.runs if run.task == task]
-
-    def evaluate(run: Run, given: Sequence[Topic]) -> dict[int, float]:
-        return _score(judging, run, given)
-
-    return leave_one_out(same, judging.pool, topics, evaluate, higher_is_better=MAIN[task].higher_is_better)
 
 
 def show_work(request: Request) -> Response:
@@ -195,6 +151,108 @@ def show_work(request: Request) -> Response:
         overview=judging.remembered.get("overview", judging.store, lambda: overview(judging)),
         topic_of=judging.topic,
         exports=FILE_NAMES,
+        link=organise_path(request),
+    )
+
+
+@dataclass(frozen=True)
+class PageRow:
+    """One pooled page with everything that was said about it."""
+
+    topic: int
+    page: int
+    tier: int
+    state: str
+    """As in the coverage, with hyphens: `not-relevant`."""
+    votes: tuple[Vote, ...]
+    """The votes that count."""
+    is_withdrawn: bool
+    """Whether only withdrawn runs brought it."""
+
+    def is_of(self, kind: str) -> bool:
+        """Whether it has a state, or is `commented` or `fast`."""
+        if kind == "commented":
+            return any(vote.comment for vote in self.votes)
+        return any(map(is_fast, self.votes)) if kind == "fast" else self.state == kind
+
+
+KINDS = ("relevant", "not-relevant", "unassessable", "disputed", "skipped", "untouched", "commented", "fast")
+"""What pages are listed by."""
+
+
+def page_rows(store: Store) -> list[PageRow]:
+    """All pooled pages by topic and tier, with the votes that count on them."""
+    with store.snapshot():
+        by_page = groupby(current_votes(store), key=lambda vote: (vote.topic, vote.page))
+        votes = {key: tuple(group) for key, group in by_page}
+        items = store.connection.execute("SELECT topic, page, tier, is_withdrawn FROM item ORDER BY topic, tier, page")
+        rows = items.fetchall()
+    return [
+        PageRow(topic, number, tier, _state_of(votes.get((topic, number), ())), votes.get((topic, number), ()), bool(w))
+        for topic, number, tier, w in rows
+    ]
+
+
+def _state_of(votes: tuple[Vote, ...]) -> str:
+    return page_state(settle_votes(votes) if votes else None).replace(" ", "-")
+
+
+def show_pages(request: Request) -> Response:
+    """The pages behind a number: of a topic, a tier, a state or an assessor."""
+    who, judging, query = organiser(request), judging_of(request), request.query_params
+    rows = judging.remembered.get("pages", judging.store, lambda: page_rows(judging.store))
+    topics = {row.topic: judging.topic(row.topic).title for row in rows}
+    topic, tier, kind, name = (query.get(key, "") for key in ("topic", "tier", "state", "assessor"))
+    found = [
+        row
+        for row in rows
+        if (not topic or str(row.topic) == topic)
+        and (not tier or str(row.tier) == tier)
+        and (kind not in KINDS or row.is_of(kind))
+        and (not name or any(vote.assessor == name for vote in row.votes))
+    ]
+    start = _place(query.get("from", ""))
+    return page(
+        request,
+        "assess/pages.html",
+        who=who,
+        rows=found[start : start + ROWS],
+        n_rows=len(found),
+        start=start,
+        size=ROWS,
+        topics=topics,
+        tiers=sorted({row.tier for row in rows}),
+        names=sorted({vote.assessor for row in rows for vote in row.votes}),
+        kinds=KINDS,
+        chosen={"topic": topic, "tier": tier, "state": kind, "assessor": name},
+        title_of=judging.title,
+        label_of=judging.labels(),
+        link=organise_path(request),
+    )
+
+
+def _place(text: str) -> int:
+    """Where a list starts, from the address; 0 when somebody wrote something else there."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def show_entries(request: Request) -> Response:
+    """Everything that anybody did, the newest first, and whether the chain of entries is unbroken."""
+    who, judging = organiser(request), judging_of(request)
+    store = judging.store
+    entries = list(log_entries(store))[::-1]
+    start = _place(request.query_params.get("from", ""))
+    names = names_by_pseudonym(store)
+    return page(
+        request,
+        "assess/log.html",
+        who=who,
+        entries=entries[start : start + ROWS],
+        n_entries=len(entries),
+        start=start,
+        size=ROWS,
+        faults=judging.remembered.get("log", store, lambda: check_log(store)),
+        name_of=lambda value: names.get(value, value) if isinstance(value, str) else value,
         link=organise_path(request),
     )
 
@@ -217,61 +275,106 @@ def show_agreement(request: Request) -> Response:
     )
 
 
+def settle_queue(store: Store) -> tuple[list[Disagreement], int]:
+    """Disagreements to settle, and how many of them, at the end, wait for an assessor to answer a remark."""
+    waiting = adjudication_queue(store)
+    discussed = {(entry.topic, entry.page) for entry in discussed_pages(store)}
+    asked = [
+        entry
+        for entry in waiting
+        if (entry.topic, entry.page) in discussed and remarks_on(store, entry.topic, entry.page)[-1].role == "organiser"
+    ]
+    return [entry for entry in waiting if entry not in asked] + asked, len(asked)
+
+
 def settle_next(request: Request) -> Response:
     """To the first disagreement that nothing decides yet; to the list when there is none."""
     organiser(request)
-    waiting = adjudication_queue(judging_of(request).store)
-    return go_to(settle_path(request, waiting[0]) if waiting else organise_path(request, "agreement"))
+    return go_to(after_settling(request))
 
 
-def settle_path(request: Request, entry: Disagreement) -> str:
-    return organise_path(request, "settle", entry.topic, entry.page)
+def after_settling(request: Request, topic: int = -1, page_id: int = -1) -> str:
+    """Address of the disagreement that follows a page, else of the first other one; of the list when none is left."""
+    waiting, n_asked = settle_queue(judging_of(request).store)
+    free = [entry for entry in waiting[: len(waiting) - n_asked] if (entry.topic, entry.page) != (topic, page_id)]
+    left = [entry for entry in free if (entry.topic, entry.page) > (topic, page_id)] or free or waiting
+    return (
+        organise_path(request, "settle", left[0].topic, left[0].page) if left else organise_path(request, "agreement")
+    )
 
 
 def show_disagreement(request: Request) -> Response:
+    return disagreement_page(request)
+
+
+def disagreement_page(request: Request, status: int = 200, conflict: str | Message = "") -> Response:
     """The article with what each assessor said, and the buttons for a ruling."""
     who, judging = organiser(request), judging_of(request)
     topic, page_id = request.path_params["topic"], request.path_params["page"]
+    is_pooled = "SELECT 1 FROM item WHERE topic = ? AND page = ?"
     votes = votes_on(judging.store, topic, page_id)
-    if not votes:
+    if not votes and judging.store.connection.execute(is_pooled, (topic, page_id)).fetchone() is None:
         raise HTTPException(404, "Nobody has judged this page for this topic.")
-    rulings = [vote for vote in votes if vote.method == ADJUDICATION]
+    waiting, n_asked = settle_queue(judging.store)
+    places = [place for place, entry in enumerate(waiting) if (entry.topic, entry.page) == (topic, page_id)]
+    others = [*waiting[: places[0]], *waiting[places[0] + 1 :]] if places else waiting
+    at = places[0] if places else 0
     return page(
         request,
         "assess/settle.html",
+        status,
         **article_context(judging, topic, page_id, "whole" in request.query_params),
         who=who,
         votes=votes,
-        mine=rulings[-1] if rulings else None,
-        waiting=adjudication_queue(judging.store),
+        ruling=standing_ruling(judging.store, topic, page_id),
+        is_gold=is_gold(judging.store, topic, page_id),
+        n_waiting=len(waiting),
+        n_asked=n_asked,
+        before=others[at - 1] if at else None,
+        behind=others[at] if at < len(others) else None,
+        was_remarked="remarked" in request.query_params,
+        conflict=conflict,
         last=last_answer(judging, who),
         link=organise_path(request),
     )
 
 
 def save_ruling(request: Request, fields: Fields) -> Response:
-    """Stores a ruling, then goes to the next disagreement."""
+    """Stores a ruling, then goes to the next disagreement. A ruling that stands is replaced only when its replacement
+    was confirmed on a page that showed it."""
     who, judging = organiser(request), judging_of(request)
     topic, page_id = request.path_params["topic"], request.path_params["page"]
     if not votes_on(judging.store, topic, page_id):
         raise HTTPException(404, "Nobody has judged this page for this topic.")
+    if number_of(fields, "scale") not in (None, max_grade_of(judging.store)):
+        return disagreement_page(request, 409, OTHER_SCALE)
     vote = vote_of(fields, topic, page_id, who.name, judging.answers, ADJUDICATION)
     if vote.outcome == "skipped":
         raise BadRequestError("A ruling decides: it is a grade of relevance, or Cannot judge.")
-    judging.keep(vote)
-    waiting = adjudication_queue(judging.store)
-    after = [entry for entry in waiting if (entry.topic, entry.page) > (topic, page_id)] or waiting
-    return go_to(settle_path(request, after[0]) if after else organise_path(request, "agreement"))
+    try:
+        cast_ruling(judging.store, vote, fields.get("replace") or None, number_of(fields, "scale"))
+    except ScaleChangedError:
+        return disagreement_page(request, 409, OTHER_SCALE)
+    except RulingConflictError as error:
+        text = "%(name)s has ruled on this article: read the ruling, then confirm that yours replaces it."
+        standing = error.standing
+        said = Message(text, name=standing.assessor) if standing else Message("The ruling was withdrawn meanwhile.")
+        return disagreement_page(request, 409, said)
+    except EvenrankError as error:
+        raise HTTPException(503, NOT_STORED) from error
+    return go_to(after_settling(request, topic, page_id))
 
 
 def save_organiser_remark(request: Request, fields: Fields) -> Response:
-    """Opens or continues the discussion of an article with those who judged it."""
+    """Opens or continues the discussion of an article with those who judged it; then to the next disagreement."""
     who, judging = organiser(request), judging_of(request)
     topic, page_id = request.path_params["topic"], request.path_params["page"]
     if not votes_on(judging.store, topic, page_id):
         raise HTTPException(404, "Nobody has judged this page for this topic.")
     keep_remark(judging, fields, topic, page_id, who.name)
-    return go_to(organise_path(request, "settle", topic, page_id) + "#discussion")
+    is_open = any((entry.topic, entry.page) == (topic, page_id) for entry in adjudication_queue(judging.store))
+    here = organise_path(request, "settle", topic, page_id)
+    return go_to((after_settling(request, topic, page_id) if is_open else here) + "?remarked=1")
 
 
 def reopen(request: Request, fields: Fields) -> Response:
@@ -287,6 +390,20 @@ def reopen(request: Request, fields: Fields) -> Response:
     return go_to(organise_path(request, "agreement"))
 
 
+def choose_gold(request: Request, fields: Fields) -> Response:
+    """Makes a page with a ruling a gold page, which everybody of the topic judges, or a page like any other again."""
+    who, judging = organiser(request), judging_of(request)
+    topic, page_id = request.path_params["topic"], request.path_params["page"]
+    try:
+        if fields.get("what") == "mark":
+            mark_gold(judging.store, topic, page_id, who.name)
+        else:
+            unmark_gold(judging.store, topic, page_id, who.name)
+    except EvenrankError as error:
+        raise BadRequestError(str(error)) from error
+    return go_to(organise_path(request, "settle", topic, page_id))
+
+
 def undo_ruling(request: Request, fields: Fields) -> Response:
     """Withdraws the organiser's last ruling and goes back to it."""
     who, judging = organiser(request), judging_of(request)
@@ -295,26 +412,19 @@ def undo_ruling(request: Request, fields: Fields) -> Response:
     return go_to(organise_path(request, *path))
 
 
-def show_scores(request: Request) -> Response:
-    """What the judgments so far do to the scores of runs."""
-    who, judging = organiser(request), judging_of(request)
-    found = judging.remembered.get("effects", judging.store, lambda: effects(judging)) if judging.runs else None
-    has_pool = judging.pool is not None
-    link = organise_path(request)
-    return page(request, "assess/scores.html", who=who, effects=found, depths=DEPTHS, has_pool=has_pool, link=link)
-
-
 def download(request: Request) -> Response:
-    """An export as a file; what is undecided is in no list of judged pages."""
-    organiser(request)
-    name = request.path_params["name"]
-    if name not in EXPORTS:
-        raise HTTPException(404, Message("Choose from: %(names)s.", names=", ".join(EXPORTS)))
+    """An export as a file, or all of them with their records; what is undecided is in no list of judged pages."""
+    who, store, name = organiser(request), judging_of(request).store, request.path_params["name"]
+    if name not in (*FILE_NAMES, ALL):
+        raise HTTPException(404, Message("Choose from: %(names)s.", names=", ".join((*FILE_NAMES, ALL))))
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / FILE_NAMES[name]
-        EXPORTS[name](judging_of(request).store, path)
-        headers = {"Content-Disposition": f'attachment; filename="{path.name}"'}
-        return Response(path.read_bytes(), media_type="application/octet-stream", headers=headers)
+        place = Path(folder) / "judgments"
+        place.mkdir()
+        for one in FILE_NAMES if name == ALL else (name,):
+            export_judgments(store, one, place / FILE_NAMES[one], by=who.name)
+        content = zip_folder(place) if name == ALL else (place / FILE_NAMES[name]).read_bytes()
+    headers = {"Content-Disposition": f'attachment; filename="{FILE_NAMES.get(name, ALL_NAME)}"'}
+    return Response(content, media_type="application/octet-stream", headers=headers)
 
 
 def routes() -> list[BaseRoute]:
@@ -328,7 +438,9 @@ def routes() -> list[BaseRoute]:
         Route(article, with_form(save_ruling), methods=["POST"]),
         Route(f"{article}/remarks", with_form(save_organiser_remark), methods=["POST"]),
         Route(f"{article}/reopen", with_form(reopen), methods=["POST"]),
+        Route(f"{article}/gold", with_form(choose_gold), methods=["POST"]),
         Route(f"{start}/undo", with_form(undo_ruling), methods=["POST"]),
-        Route(f"{start}/scores", show_scores),
+        Route(f"{start}/pages", show_pages),
+        Route(f"{start}/log", show_entries),
         Route(f"{start}/export/{{name}}", download),
     ]

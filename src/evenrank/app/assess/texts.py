@@ -21,10 +21,11 @@ from evenrank.database.database import Location, is_database_address
 from evenrank.database.schema import Schema
 from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import DamagedStoreError, InputError
-from evenrank.io.articles import map_articles, open_articles
+from evenrank.io.articles import ArticleFile, map_articles
 from evenrank.io.faults import FaultLog
 from evenrank.parallel import n_cores
 from evenrank.trec.collection import Collection
+from evenrank.trec.manifest import is_changes
 from evenrank.wikipedia.annotate.wikitext import parse_wikitext
 
 _UPKEEP = re.compile(
@@ -210,7 +211,7 @@ def add_texts(
     corpus = collection.corpus
     if not wanted or corpus is None or not corpus.is_file():
         return
-    for rows in find_contents(corpus, wanted, collection.manifest.has_text_ids):
+    for rows in find_contents(collection.open_corpus(), wanted):
         if is_over():
             return
         if rows:
@@ -225,13 +226,14 @@ def _store(store: SqliteFile, rows: list[dict[str, object]]) -> None:
 
 def source_mark(collection: Collection) -> str:
     """What distinguishes the corpus from another one."""
-    source = collection.manifest.sources.get("corpus")
-    return f"{VERSION} " + ("none" if source is None else f"{source.size_bytes}:{source.md5}")
+    sources = collection.manifest.sources
+    found = [source for name, source in sources.items() if name == "corpus" or is_changes(name)]
+    return f"{VERSION} " + (" ".join(f"{source.size_bytes}:{source.md5}" for source in found) or "none")
 
 
-def find_contents(corpus: Path, wanted: Keys, has_text_ids: bool = False) -> Iterator[list[dict[str, object]]]:
+def find_contents(source: ArticleFile, wanted: Keys) -> Iterator[list[dict[str, object]]]:
     """Rows of the wanted pages, batch by batch; the end of the file is not read when all are found."""
-    source, n_found = open_articles(corpus, has_text_ids=has_text_ids), 0
+    n_found = 0
     n_workers = 1 if source.size_bytes < SMALL_CORPUS_BYTES else n_cores()
     for batch in map_articles(
         PickPages(wanted), source, FaultLog(), label="texts of pooled pages", n_workers=n_workers

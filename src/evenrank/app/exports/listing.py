@@ -5,23 +5,38 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from evenrank.app.articles.article import ListedArticle, article_address
 from evenrank.app.articles.collection_view import CLASSES
+from evenrank.app.pages.i18n import Message, in_language
 from evenrank.core.records import Task
 from evenrank.core.safe_text import cell_text
 from evenrank.wikipedia.mediawiki.titles import IMPORTANCES, PLAIN, WikiIdiom
 
-COLUMNS = ("rank", "page_id", "title", "class", "size_bytes", "region", "missing", "matched_words", "relevance", "url")
+COLUMNS = (
+    *("rank", "page_id", "title", "class", "size_bytes", "region", "missing", "matched_words", "relevance", "url"),
+    *("page_views", "importance", "citations_needed", "maintenance_templates", "sources", "images", "sections"),
+)
 ROWS_PER_SECTION = 100
 """Rows of one table: people edit by section, and a table of a thousand rows sorts slowly on a phone."""
 MAX_ROWS_WITHOUT_SECTIONS = 150
-TABLE_COLUMNS = ("Article", "Class", "Importance", "Size", "Region", "What is missing", "Why it is here", "Status")
+TABLE_COLUMNS = (
+    *("Article", "Class", "Importance", "Size", "Page views", "Region", "Citations needed", "Maintenance templates"),
+    *("What is missing", "Why it is here", "Status"),
+)
+COUNTED = {
+    "citations_needed": "citations",
+    "maintenance_templates": "maintenance",
+    "sources": "sources",
+    "images": "images",
+    "sections": "sections",
+}
+"""Columns of what was counted in an article, and what it is counted under."""
 OPEN = "open"
 """Status of an article that nobody has claimed."""
 _SPECIAL = re.compile(r"[\[\]{}|<>'=~&*#:;!_\x00-\x1f]|https?|mailto|ISBN|RFC|PMID|__")
@@ -53,8 +68,14 @@ class Listing:
     """What addresses of articles begin with; empty when they are on no wiki."""
     statuses: Mapping[int, str] | None = None
     """Page id → how far the work on an article is, in words; None for a list without this column."""
-    importances: Mapping[int, str] = field(default_factory=dict)
-    """Page id → importance that the project's banner gives; empty when it is not known."""
+    explanation: str = ""
+    """How fair the list is and how old its data are, in two sentences; empty when nothing is known of that."""
+    language: str = "en"
+    """Language of the wiki, in which headings are written as far as the pages of the app are."""
+
+    def say(self, text: str) -> str:
+        """A text of the package in the language of the list."""
+        return in_language(text, self.language)
 
 
 def article_data(article: ListedArticle, wiki_url: str) -> dict[str, Any]:
@@ -69,8 +90,10 @@ def article_data(article: ListedArticle, wiki_url: str) -> dict[str, Any]:
         "regions": list(article.regions),
         "groups": {name: list(groups) for name, groups in article.groups.items()},
         "missing": article.missing,
+        "importance": article.importance or None,
+        "work": {name: article.counted(kind) for name, kind in COUNTED.items()},
         "matched_words": list(article.reasons),
-        "relevance": round(article.relevance, 4),
+        "relevance": None if article.relevance is None else round(article.relevance, 4),
         "url": article_address(article, wiki_url),
     }
 
@@ -128,8 +151,11 @@ def _row(article: ListedArticle, url: str) -> tuple[str | int | float, ...]:
         cell_text("; ".join(article.regions)),
         cell_text(article.missing),
         cell_text("; ".join(article.reasons)),
-        round(article.relevance, 4),
+        "" if article.relevance is None else round(article.relevance, 4),
         url,
+        "" if article.views is None else article.views,
+        cell_text(article.importance),
+        *("" if (n := article.counted(kind)) is None else n for kind in COUNTED.values()),
     )
 
 
@@ -173,23 +199,30 @@ def article_link(article: ListedArticle) -> str:
 
 def note(listing: Listing) -> str:
     """When the list was made, and the links that regenerate it or change its question, where it has any."""
-    links = [external(address, label) for address, label in (
+    links = [external(address, listing.say(label)) for address, label in (
         (listing.address, "regenerate"),
         (listing.edit_address, "edit the query"),
     ) if address]  # fmt: skip
-    updated = f"''Last updated {listing.updated} UTC''"
-    return f"{updated} · {' or '.join(links)}" if links else updated
+    return " · ".join([f"''{listing.say(Message('Last updated %(time)s UTC', time=listing.updated))}''", *links])
 
 
 def numbered_list(listing: Listing) -> str:
     """One line for each article."""
-    lines = [f"# {article_link(article)} – {article.quality}, {article.size}" for article in listing.articles]
-    return "\n".join([f"; {escape_plain(listing.title)}", f": {note(listing)}", *lines]) + "\n"
+    head = [f"; {escape_plain(listing.title)}", f": {note(listing)}"]
+    head += [f": {escape_plain(listing.explanation)}"] if listing.explanation else []
+    return "\n".join([*head, *(_line(article) for article in listing.articles)]) + "\n"
+
+
+def _line(article: ListedArticle) -> str:
+    """An article of a numbered list: its class and size, and the words for which it is here."""
+    words = f" ({escape_plain(', '.join(article.reasons))})" if article.reasons else ""
+    return f"# {article_link(article)} – {article.quality}, {article.size}{words}"
 
 
 def sortable_table(listing: Listing, idiom: WikiIdiom = PLAIN) -> str:
     """Tables whose columns readers can sort. Rows have no rank: with one, every refresh would change every row."""
     parts = [f"'''{escape_plain(listing.title)}''' · {note(listing)}"]
+    parts += ["", escape_plain(listing.explanation), ""] if listing.explanation else []
     for heading, articles in wikitext_sections(listing.articles):
         parts += [heading] if heading else []
         parts.append(_table(listing, articles, idiom))
@@ -207,17 +240,34 @@ def wikitext_sections(articles: Sequence[ListedArticle]) -> Iterator[tuple[str, 
 
 
 def _table(listing: Listing, articles: Sequence[ListedArticle], idiom: WikiIdiom) -> str:
-    rows = [_cells(listing, article, idiom) for article in articles]
+    counts = _shown_counts(listing)
+    has_importance = any(article.importance for article in listing.articles)
+    rows = [_cells(listing, article, idiom, counts, has_importance) for article in articles]
     columns = [name for name in TABLE_COLUMNS if any(row.get(name) for row in rows)]  # nobody needs an empty one
-    lines = ['{| class="wikitable sortable"', f"! {' !! '.join(columns)}"]
+    lines = ['{| class="wikitable sortable"', f"! {' !! '.join(map(listing.say, columns))}"]
     for row in rows:
         lines += ["|-", "| " + " || ".join(row.get(name, "") for name in columns)]
     return "\n".join([*lines, "|}"])
 
 
-def _cells(listing: Listing, article: ListedArticle, idiom: WikiIdiom) -> dict[str, str]:
+def _shown_counts(listing: Listing) -> dict[str, Callable[[ListedArticle], int | None]]:
+    """Columns of counts that are above 0 for some article of the list; what is not known leaves a cell empty."""
+    counts: dict[str, Callable[[ListedArticle], int | None]] = {
+        "Page views": lambda article: article.views,
+        "Citations needed": lambda article: article.counted("citations"),
+        "Maintenance templates": lambda article: article.counted("maintenance"),
+    }
+    return {name: count for name, count in counts.items() if any(count(article) for article in listing.articles)}
+
+
+Counts = Mapping[str, Callable[[ListedArticle], int | None]]
+
+
+def _cells(
+    listing: Listing, article: ListedArticle, idiom: WikiIdiom, counts: Counts, has_importance: bool
+) -> dict[str, str]:
     """The cells of a row by column; one that the list does not have is left out."""
-    importance = listing.importances.get(article.page_id, "Unknown")
+    importance = article.importance or "Unknown"
     order = IMPORTANCES.index(importance) if importance in IMPORTANCES else len(IMPORTANCES)
     cells = {
         "Article": article_link(article),
@@ -227,8 +277,9 @@ def _cells(listing: Listing, article: ListedArticle, idiom: WikiIdiom) -> dict[s
         "What is missing": escape_plain(article.missing),
         "Why it is here": escape_plain(", ".join(article.reasons)),
     }
-    if listing.importances:
+    cells |= {name: "" if (n := count(article)) is None else str(n) for name, count in counts.items()}
+    if has_importance:
         cells["Importance"] = idiom.importance_cell(escape_plain(importance), order)
     if listing.statuses is not None:
-        cells["Status"] = escape_plain(listing.statuses.get(article.page_id, OPEN))
+        cells["Status"] = escape_plain(listing.statuses.get(article.page_id) or listing.say(OPEN))
     return cells

@@ -21,7 +21,8 @@ from evenrank.wikipedia.mediawiki.client import WikiClient
 from evenrank.wikipedia.mediawiki.publish import Draft, Published, RefusedError, draft, find_block, publish_draft
 from evenrank.wikipedia.mediawiki.titles import PLAIN, WikiIdiom, idiom_of
 
-UPDATED = re.compile(r"Last updated [-0-9: ]+ UTC")
+UPDATED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)? UTC")
+"""When a list was made, in any language."""
 MAX_ATTEMPTS = 3
 """Drafts made when people save the page in the same moment."""
 
@@ -79,7 +80,7 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
     The new version is kept, so that the web app shows it and what changed, if `may_save` says so.
     """
     from evenrank.app.lists.listing import make_listing
-    from evenrank.app.lists.work_list import list_feedback, load_list, make_list, newest_version, refresh
+    from evenrank.app.lists.work_list import load_list, newest_version, refresh, remake
     from evenrank.app.state import STORE_NAME, open_state
 
     store = settings.store or collection / STORE_NAME
@@ -94,8 +95,9 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
         if newest.data != state.data and may_save:
             newest = load_list(state.store, refresh(state, newest)) or newest
         elif newest.data != state.data:
-            made = make_list(state, newest.question, list_feedback(state.store, newest))
-            newest = replace(newest, page_ids=made.page_ids, relevance=made.relevance, reasons=made.reasons)
+            made = remake(state, newest)
+            new = ("page_ids", "relevance", "reasons", "target", "comparison", "corrections")
+            newest = replace(newest, **{name: getattr(made, name) for name in new})
         return make_listing(state, newest, settings.public_url)
     finally:
         state.close()

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from evenrank.app.articles.collection_view import valid_restrictions
 from evenrank.app.request.question import Question
 from evenrank.core.alignment import Alignment, align
+from evenrank.core.concentration import concentrations
 from evenrank.core.exposure import AttentionTable
-from evenrank.core.groups import UNKNOWN_MASK, GroupSpace
+from evenrank.core.groups import UNKNOWN_MASK, Dimension, GroupSpace
 from evenrank.core.withheld import are_few_alike, are_few_people, has_few_effective, hide_people, reveal_people
 from evenrank.measures.awrf import awrf
-from evenrank.ranking.groups import masks_within
+from evenrank.measures.worst_case import MAX_CELLS, MassSet, awrf_bounds, completions, mass_set
+from evenrank.ranking.groups import masks_within, restricted_dimensions
 from evenrank.trec.collection import Collection
 
 FOLDED = ("all combinations", "all other combinations")
@@ -69,6 +71,8 @@ class Balance:
     """Whether the goal follows more articles than these, such as candidates that are not on the list."""
     is_focused: bool = False
     """Whether the attention reveals individuals, however many people there are: `focuses_on_people`."""
+    left_out: tuple[Dimension, ...] = ()
+    """Dimensions that describe people and that the figures leave out."""
 
     @property
     def unknown_share(self) -> float:
@@ -90,6 +94,28 @@ class Balance:
     def _has_others(self) -> bool:
         """Whether the goal may follow people that are not among these articles."""
         return self.is_partial and any(self.space.margin(self.goal, name)[1:].sum() > 0 for name in self._personal)
+
+    def public(self) -> Balance:
+        """The same by what is shown beside each article anyway, such as its region: no figure depends on a gender."""
+        personal = tuple(dimension for dimension in self.space.dimensions if dimension.is_personal)
+        if not personal:
+            return self
+        exposure, goal, n_articles = (
+            _without_people(values, self.space) for values in (self.exposure, self.goal, self.n_articles)
+        )
+        if not self.counts_unknown:
+            goal[0] = n_articles[0] = 0.0
+            goal /= goal.sum() if goal.sum() > 0 else 1.0
+        space = self.space.part(dimension.name for dimension in self.space.dimensions if not dimension.is_personal)
+        return replace(
+            self,
+            space=space,
+            exposure=exposure,
+            goal=goal,
+            n_articles=n_articles,
+            is_focused=False,
+            left_out=personal,
+        )
 
     def by_dimension(self, name: str) -> list[GroupBalance]:
         """Totals of one dimension; a group with neither attention nor goal is left out, unless it is withheld: which
@@ -222,6 +248,31 @@ def list_balance(
     )
 
 
+def misfits(
+    collection: Collection,
+    page_ids: NDArray[np.int32],
+    relevance: NDArray[np.float64],
+    question: Question,
+    space: GroupSpace,
+) -> list[tuple[Dimension, str, float]]:
+    """Dimensions in which a goal asks for what the pages hardly have: nearly all of them are in one group, which is
+    given with its share, and the goal is not as the subject is. Those that describe people are not looked at."""
+    if question.goal == "field":
+        return []
+    settled = {*question.as_subject, *restricted_dimensions(question.within)}
+    public = [one.name for one in space.dimensions if not one.is_personal and one.name not in settled]
+    if not public or not len(page_ids):
+        return []
+    part = space.part(public)
+    found = concentrations(page_alignment(collection, page_ids, part), relevance, part)
+    dimensions = {one.dimension: part.dimension(one.dimension) for one in found}
+    return [
+        (dimension, dimension.readable_groups[dimension.groups.index(one.group)], one.share)
+        for one in found
+        for dimension in (dimensions[one.dimension],)
+    ]
+
+
 @dataclass(frozen=True)
 class Closeness:
     """AWRF of some articles, and what it counts."""
@@ -234,9 +285,11 @@ class Closeness:
 
 def closeness_of(balance: Balance) -> Closeness:
     """The figure of a complete list or of all draws; with few people, without their groups."""
+    if not balance.space.dimensions:
+        return Closeness(None, is_complete=False)
     if balance.has_few_people:
         return public_closeness(balance)
-    return Closeness(_awrf(balance, balance.exposure, balance.goal), is_complete=True)
+    return Closeness(_awrf(balance), is_complete=not balance.left_out)
 
 
 def public_closeness(balance: Balance) -> Closeness:
@@ -244,24 +297,61 @@ def public_closeness(balance: Balance) -> Closeness:
 
     Whatever visitors select, even one person, it does not depend on a gender. Nor does its difference from another one.
     """
-    if all(dimension.is_personal for dimension in balance.space.dimensions):
-        return Closeness(None, is_complete=False)
+    return closeness_of(balance.public())
+
+
+@dataclass(frozen=True)
+class ClosenessRange:
+    """Between which figures the goal is reached, whatever the unknown groups are."""
+
+    low: float
+    high: float
+    unknown_share: float
+    """Share of the attention that articles of an unknown group get."""
+    dimension: str
+    """Heading of the dimension that is unknown for most of the attention."""
+    is_complete: bool
+    """Whether all groups are counted; else those of people, such as their genders, are not."""
+
+
+MUCH_UNKNOWN = 0.01
+"""Share of the attention from which on the unknown is said."""
+
+
+def closeness_range(balance: Balance) -> ClosenessRange | None:
+    """The lowest and the highest figure by what is shown beside each article, such as its region; None where little of
+    that is unknown. Like `public_closeness` it depends on no gender."""
+    public = [
+        dimension for dimension in balance.space.dimensions if not dimension.is_personal and dimension.has_unknown
+    ]
+    space = GroupSpace(tuple(public))
+    n_others = sum(not dimension.is_personal for dimension in balance.space.dimensions) - len(public)
+    if not public or n_others or space.n_groups > MAX_CELLS:
+        return None
     exposure, goal = (_without_people(values, balance.space) for values in (balance.exposure, balance.goal))
-    has_people = any(dimension.is_personal for dimension in balance.space.dimensions)
-    return Closeness(_awrf(balance, exposure, goal), is_complete=not has_people)
+    unknown = {one.heading: float(space.margin(exposure, one.name)[0]) for one in public}
+    heading, share = max(unknown.items(), key=lambda item: item[1])
+    drops = not balance.counts_unknown
+    wanted = MassSet(np.where(np.arange(len(goal)) > 0, goal, 0.0) if drops else goal, is_share=True)
+    if share < MUCH_UNKNOWN or wanted.may_be_empty:
+        return None
+    shown = mass_set(exposure, exposure, completions(space), drops_unknown=drops, is_share=True)
+    found = awrf_bounds(shown, wanted)
+    is_complete = len(public) == len(balance.space.dimensions) and not balance.left_out
+    return ClosenessRange(found.low, found.high, share, heading, is_complete)
 
 
-def _awrf(balance: Balance, exposure: NDArray[np.float64], goal: NDArray[np.float64]) -> float:
+def _awrf(balance: Balance) -> float:
     """AWRF, in Task 1 without what is unknown."""
     first = 0 if balance.counts_unknown else 1
-    has, wanted = exposure[first:], goal[first:]
+    has, wanted = balance.exposure[first:], balance.goal[first:]
     return awrf(has, wanted) if has.sum() > 0 and wanted.sum() > 0 else 0.0
 
 
 def _without_people(values: NDArray[np.float64], space: GroupSpace) -> NDArray[np.float64]:
     """Values by group, summed over the dimensions that describe people."""
     axes = tuple(axis for axis, dimension in enumerate(space.dimensions) if dimension.is_personal)
-    return np.asarray(values.reshape(space.shape).sum(axis=axes).reshape(-1))
+    return np.array(values.reshape(space.shape).sum(axis=axes).reshape(-1))
 
 
 def public_certificate(certificate: Mapping[str, float], space: GroupSpace, has_few_people: bool) -> dict[str, float]:

@@ -32,6 +32,8 @@ class Change:
     before: float
     after: float
     goal: float
+    tone: int = 0
+    """Place of the group in its dimension: its colour on every page."""
 
     @property
     def progress(self) -> float:
@@ -42,16 +44,6 @@ class Change:
     def is_noticeable(self) -> bool:
         """Whether the shares differ, also as pages write them."""
         return abs(self.after - self.before) >= LEAST and percent(self.after) != percent(self.before)
-
-    @property
-    def is_closer(self) -> bool:
-        """Whether the group came closer to its goal."""
-        return self.progress >= LEAST
-
-    @property
-    def is_farther(self) -> bool:
-        """Whether it moved away from its goal."""
-        return self.progress <= -LEAST
 
 
 @dataclass(frozen=True)
@@ -89,12 +81,15 @@ def changes(
     goal: NDArray[np.float64],
     space: GroupSpace,
     question: Question,
+    shows_people: bool,
 ) -> list[Change]:
     """The groups whose attention changed, those first that came nearest to their goal; groups too small to be told
-    apart are left out."""
+    apart are left out, and groups of people unless `shows_people` says that their totals may be shown."""
     before, after = (list_balance(collection, pages, goal, space, question) for pages in (comparison.plain, listed))
+    if not shows_people:
+        before, after = before.public(), after.public()
     tells = differ_in_few_people(collection, comparison, listed, space, question)
-    dimensions = [dimension.name for dimension in space.dimensions if not (tells and dimension.is_personal)]
+    dimensions = [dimension.name for dimension in after.space.dimensions if not (tells and dimension.is_personal)]
     found = [change for name in dimensions for change in _changes(name, before, after)]
     noticeable = [change for change in found if change.is_noticeable]
     return sorted(noticeable, key=lambda change: change.progress, reverse=True)
@@ -134,8 +129,15 @@ def attention_change(
 
 def _changes(dimension: str, before: Balance, after: Balance) -> Sequence[Change]:
     earlier = {row.label: row for row in before.by_dimension(dimension)}
+    tones = after.space.dimension(dimension).readable_groups
     return [
-        Change(row.label, earlier[row.label].share if row.label in earlier else 0.0, row.share, row.goal)
+        Change(
+            row.label,
+            earlier[row.label].share if row.label in earlier else 0.0,
+            row.share,
+            row.goal,
+            tones.index(row.label),
+        )
         for row in after.by_dimension(dimension)
         if not row.is_unknown and not row.is_hidden and not (row.label in earlier and earlier[row.label].is_hidden)
     ]

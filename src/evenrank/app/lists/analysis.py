@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import orjson
@@ -13,6 +15,8 @@ from evenrank.app.articles.candidates import find_for, read_user_articles
 from evenrank.app.fairness.balance import CURVE_DECIMALS, Balance, Closeness, closeness_of, list_balance
 from evenrank.app.fairness.charts import Plot, Stack, around, plot, stack
 from evenrank.app.fairness.comparison import differ_in_few_people
+from evenrank.app.fairness.disclosure import disclosure_of
+from evenrank.app.fairness.share_bars import ShareBars, share_bars
 from evenrank.app.lists.work_list import WorkList, count_states, measure_list, rank_for_work, versions_of
 from evenrank.app.state import AppState
 from evenrank.app.storage.store import upsert
@@ -46,6 +50,8 @@ class GroupOverTime:
     """One group through the versions of a list."""
 
     label: str
+    tone: int
+    """Place of the group in its dimension: its colour on every page."""
     shares: tuple[float | None, ...]
     """Share of the attention in each version; None where it is withheld or there is none."""
     goal: float
@@ -75,6 +81,7 @@ class Campaign:
         """The shares of each group of a dimension in all versions; what is withheld in one is None there."""
         by_version = [{row.label: row for row in balance.by_dimension(dimension)} for balance in self.balances]
         labels = dict.fromkeys(label for rows in by_version for label in rows)
+        tones = self.last.space.dimension(dimension).readable_groups
         found = []
         for label in labels:
             rows = [rows.get(label) for rows in by_version]
@@ -82,7 +89,10 @@ class Campaign:
             if any(shares):
                 found.append(
                     GroupOverTime(
-                        label, shares, next(row.goal for row in reversed(rows) if row is not None and not row.is_hidden)
+                        label,
+                        tones.index(label),
+                        shares,
+                        next(row.goal for row in reversed(rows) if row is not None and not row.is_hidden),
                     )
                 )
         return found
@@ -117,15 +127,25 @@ def _moment(state: AppState, version: WorkList, balance: Balance) -> Moment:
 
 
 def balance_of(state: AppState, work_list: WorkList, page_ids: NDArray[np.int32] | None = None) -> Balance:
-    """How the attention of a list, or of other pages in its place, is shared among groups, against its goal."""
-    return list_balance(
-        state.collection,
-        work_list.page_ids if page_ids is None else page_ids,
-        work_list.target,
-        state.space(work_list),
-        work_list.question,
-        is_partial=len(work_list.page_ids) < work_list.n_candidates,
+    """How the attention of a list, or of other pages in its place, is shared among groups, against its goal; as it may
+    be shown."""
+    return disclosure_of(state, work_list).balance(
+        list_balance(
+            state.collection_of(work_list),
+            work_list.page_ids if page_ids is None else page_ids,
+            work_list.target,
+            state.space(work_list),
+            work_list.question,
+            is_partial=len(work_list.page_ids) < work_list.n_candidates,
+        )
     )
+
+
+def list_bars(state: AppState, work_list: WorkList) -> list[ShareBars]:
+    """Search, list and goal side by side."""
+    comparison = work_list.comparison
+    plain = None if comparison is None else balance_of(state, work_list, comparison.plain)
+    return share_bars(balance_of(state, work_list), plain)
 
 
 @dataclass(frozen=True)
@@ -133,9 +153,10 @@ class TradePoint:
     """What one strength of fairness would give."""
 
     fairness: float
-    relevance: float
-    """Discounted relevance, relative to the order by relevance."""
-    awrf: float
+    relevance: float | None
+    """Discounted relevance, relative to the order by relevance; None where it is withheld."""
+    awrf: float | None
+    """How close the attention is to the goal; None where it is withheld, because it may say something about people."""
 
 
 @dataclass(frozen=True)
@@ -144,9 +165,10 @@ class TradeOff:
 
     points: tuple[TradePoint, ...]
     here: TradePoint
-    plot: Plot
-    is_withheld: bool
-    """Whether its AWRF may say something about one person, so that nobody sees it."""
+    plot: Plot | None
+    """None where something is withheld."""
+    is_complete: bool
+    """Whether all groups are counted; else those of people are not."""
 
 
 def trade_off(state: AppState, work_list: WorkList) -> TradeOff:
@@ -155,22 +177,45 @@ def trade_off(state: AppState, work_list: WorkList) -> TradeOff:
     if not points:
         with TURNS[work_list.number % len(TURNS)]:  # who comes meanwhile waits, and finds it kept
             points = _load_points(state, work_list) or _compute_points(state, work_list)
-    certificate = work_list.certificate
-    here = _round_point(TradePoint(work_list.question.fairness, certificate["relevance_share"], certificate["AWRF"]))
-    points = [_round_point(point) for point in points]
-    everything = [*points, here]
-    drawn = plot(
-        [(100 * point.awrf, 100 * point.relevance) for point in points],
-        [(100 * here.awrf, 100 * here.relevance)],
-        around([100 * point.awrf for point in everything], 2.0, 100.0),
-        around([100 * point.relevance for point in everything], 2.0, 100.0),
+    rule = disclosure_of(state, work_list)
+    is_withheld = not rule.hides_people and _has_few_people(state, work_list)
+    measured = closeness_of(balance_of(state, work_list)).value if rule.hides_people else work_list.certificate["AWRF"]
+    now = _MeasuredPoint(work_list.question.fairness, work_list.certificate["relevance_share"], measured, measured)
+    here, *shown = (
+        TradePoint(
+            point.fairness,
+            round(point.relevance, CURVE_DECIMALS) if rule.shows_relevance_kept else None,
+            None if is_withheld else _rounded(point.awrf_without_people if rule.hides_people else point.awrf),
+        )
+        for point in (now, *points)
     )
-    return TradeOff(tuple(points), here, drawn, _has_few_people(state, work_list))
+    return TradeOff(tuple(shown), here, _plot_curve(shown, here), is_complete=not rule.hides_people)
 
 
-def _round_point(point: TradePoint) -> TradePoint:
-    """A point as exact as the table shows it, also where the picture draws it."""
-    return replace(point, awrf=round(point.awrf, CURVE_DECIMALS))
+def _rounded(value: float | None) -> float | None:
+    """A figure as exact as the table shows it, also where the picture draws it."""
+    return None if value is None else round(value, CURVE_DECIMALS)
+
+
+def _plot_curve(points: Sequence[TradePoint], here: TradePoint) -> Plot | None:
+    places = [
+        (100 * point.awrf, 100 * point.relevance)
+        for point in (*points, here)
+        if point.awrf is not None and point.relevance is not None
+    ]
+    if len(places) <= len(points):
+        return None
+    x_range, y_range = (around([place[axis] for place in places], 2.0, 100.0) for axis in (0, 1))
+    return plot(places[:-1], places[-1:], x_range, y_range)
+
+
+class _MeasuredPoint(NamedTuple):
+    """A point of the curve as it is stored."""
+
+    fairness: float
+    relevance: float
+    awrf: float | None
+    awrf_without_people: float | None
 
 
 def _has_few_people(state: AppState, work_list: WorkList) -> bool:
@@ -180,27 +225,35 @@ def _has_few_people(state: AppState, work_list: WorkList) -> bool:
     if any(balance_of(state, work_list, page_ids).has_few_people for page_ids in ends):
         return True
     space, question = state.space(work_list), work_list.question
-    return comparison is not None and differ_in_few_people(state.collection, comparison, listed, space, question)
+    return comparison is not None and differ_in_few_people(
+        state.collection_of(work_list), comparison, listed, space, question
+    )
 
 
-def _load_points(state: AppState, work_list: WorkList) -> list[TradePoint]:
+def _load_points(state: AppState, work_list: WorkList) -> list[_MeasuredPoint]:
+    """The stored points; none when they were stored before groups of people could be left out."""
     query = "SELECT points FROM trade_off WHERE work_list = ?"
     row = state.store.connection.execute(query, (work_list.number,)).fetchone()
-    return [TradePoint(*point) for point in orjson.loads(row["points"])] if row else []
+    points = orjson.loads(row["points"]) if row else []
+    return [_MeasuredPoint(*point) for point in points if len(point) == len(_MeasuredPoint._fields)]
 
 
-def _compute_points(state: AppState, work_list: WorkList) -> list[TradePoint]:
+def _compute_points(state: AppState, work_list: WorkList) -> list[_MeasuredPoint]:
     """What each strength would give, as the lists that they make are measured."""
     asked = replace(work_list.question, policy=Optimal.name)
-    prepared = find_for(state, asked, 1, read_user_articles(state, asked))
+    user_articles = read_user_articles(state, asked)
+    state = state.with_corrections(work_list.corrections)
+    prepared = find_for(state, asked, 1, user_articles)
     points = []
     for weight in WEIGHTS:
         question = replace(asked, fairness=weight)
         measured = measure_list(
             state, question, prepared, rank_for_work(question, prepared, len(work_list.page_ids))[0]
         )
-        points.append((weight, measured["relevance_share"], measured["AWRF"]))
+        points.append(
+            _MeasuredPoint(weight, measured["relevance_share"], measured["AWRF"], measured.get("AWRF_without_people"))
+        )
     with state.store.transaction(work_list.turn) as connection:
-        record = orjson.dumps(points).decode()
+        record = orjson.dumps([tuple(point) for point in points]).decode()
         connection.execute(_SAVE_CURVE, (work_list.number, record))
-    return [TradePoint(*point) for point in points]
+    return points

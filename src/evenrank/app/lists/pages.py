@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.articles.collection_view import CLASSES, shown_dimensions
+from evenrank.app.articles.collection_view import CLASSES, Corrections, shown_dimensions
+from evenrank.app.articles.filters import SIZES, VIEWS, Filters, offered_filters, parse_filters
 from evenrank.app.exports.formats import FORMATS, export_listing
 from evenrank.app.exports.listing import Listing
-from evenrank.app.fairness.balance import Closeness, closeness_of, public_certificate, public_closeness
-from evenrank.app.fairness.comparison import N_NAMED, changes, differ_in_few_people
-from evenrank.app.lists.analysis import balance_of, trade_off
-from evenrank.app.lists.listing import (
-    ORDERS,
-    SIZES,
-    VIEWS,
-    Filters,
-    find_list,
-    list_articles,
-    make_listing,
-    parse_filters,
-)
+from evenrank.app.fairness.balance import Balance, Closeness, closeness_of, closeness_range, public_closeness
+from evenrank.app.fairness.comparison import N_NAMED, differ_in_few_people
+from evenrank.app.fairness.disclosure import disclosure_of, goal_in_force
+from evenrank.app.lists.analysis import balance_of, list_bars, trade_off
+from evenrank.app.lists.corrections import Correction, save_correction
+from evenrank.app.lists.listing import find_list, list_articles, make_listing
 from evenrank.app.lists.work_list import (
     WorkList,
+    corrections_to_apply,
     count_states,
     load_list,
     make_list,
@@ -38,7 +33,15 @@ from evenrank.app.request.access import saved_page
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import Fields, with_form
-from evenrank.app.request.question_form import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.question_form import (
+    answer,
+    ask,
+    check,
+    initial_fields,
+    show_form_preview,
+    show_goal,
+    show_preview,
+)
 from evenrank.app.request.quota import check_room
 from evenrank.app.request.visitor import list_path, remember, visitor_of
 from evenrank.app.state import AppState, state_of
@@ -53,13 +56,17 @@ def check_list(request: Request, fields: Fields) -> Response:
     return check(request, "list", fields)
 
 
-def create_list(request: Request, fields: Fields) -> Response:
-    """Makes a list and goes to its link."""
+def create_list(request: Request, fields: Fields, corrections: Corrections = ()) -> Response:
+    """Makes a list and goes to its link; `corrections` are those of the list that it is made from."""
 
     def make(state: AppState) -> str:
-        made = make_list(state, state.parse_question(fields))
-        check_room(request, made, visitor_of(request))
-        return list_path(save_list(state.store, made, visitor_of(request)))
+        made, visitor = make_list(state, state.parse_question(fields), corrections=corrections), visitor_of(request)
+        check_room(request, made, visitor)
+        token = save_list(state.store, made, visitor)
+        if corrections and (saved := load_list(state.store, token)) is not None:
+            for page_id, region in corrections:
+                save_correction(state.store, saved, Correction(page_id, region, "", visitor, "", saved.created))
+        return list_path(token)
 
     return answer(request, "list", fields, make)
 
@@ -67,11 +74,13 @@ def create_list(request: Request, fields: Fields) -> Response:
 def make_again(request: Request, fields: Fields) -> Response:
     """Makes the same list with another strength or goal, and goes to its link."""
     work_list = find_list(request)
+    asked = replace(work_list.question, as_subject=()) if "goal" in fields else work_list.question
     wanted = {
-        **work_list.question.to_fields(),
+        **asked.to_fields(),
         **{name: fields[name] for name in ("fairness", "goal") if name in fields},
     }
-    return create_list(request, {**wanted, "policy": "optimal"})
+    corrections = corrections_to_apply(state_of(request).store, work_list)
+    return create_list(request, {**wanted, "policy": "optimal"}, corrections)
 
 
 def show_list(request: Request) -> Response:
@@ -83,10 +92,6 @@ def show_list(request: Request) -> Response:
     per_page = state.settings.rows_per_page
     n_pages = max(1, -(-len(chosen) // per_page))
     at = min(filters.page, n_pages)
-    balance = balance_of(state, work_list)
-    reached = closeness_of(balance)
-    if filters.is_any:
-        reached = public_closeness(balance_of(state, work_list, work_list.page_ids[chosen]))
     shown = articles.articles(chosen[(at - 1) * per_page : at * per_page])
     newest = newest_version(state, work_list)
     query = f"?{filters.to_query(1)}" if filters.to_query(1) else ""  # who gets the link sees what is shared
@@ -99,18 +104,19 @@ def show_list(request: Request) -> Response:
         at=at,
         n_pages=n_pages,
         filters=filters,
-        closeness=reached,
-        plain=None if filters.is_any else _plain_closeness(state, work_list, reached),
-        balance=balance,
+        bars=list_bars(state, work_list),
+        **goal_in_force(state, work_list),
         classes=CLASSES,
         sizes=SIZES,
         view_ranges=VIEWS,
         has_views=state.collection.page_views is not None,
-        orders=ORDERS,
+        **offered_filters(articles),
         dimensions=shown_dimensions(state.collection),
         formats=FORMATS.values(),
         marks=marks_of(state.store, work_list, visitor_of(request)),
         states=count_states(state.store, work_list),
+        corrected={page for page, _ in corrections_to_apply(state.store, work_list)},
+        n_counted=len(articles.on_wiki),
         newest=newest if newest.number > work_list.number else None,
         has_newer_data=bool(work_list.data) and work_list.data != state.data,
         **_before_and_after(state, work_list),
@@ -121,20 +127,12 @@ def show_list(request: Request) -> Response:
 
 
 def _before_and_after(state: AppState, work_list: WorkList) -> dict[str, Any]:
-    """What changed against plain search: groups, and titles of articles that came in and went out."""
+    """Titles of articles that came in against plain search, and of those that went out."""
     comparison = work_list.comparison
     if comparison is None:
-        return {"changes": [], "came_in": [], "went_out": [], "n_moved": 0}
+        return {"came_in": [], "went_out": [], "n_moved": 0}
     titles = state.collection.titles_of
     return {
-        "changes": changes(
-            state.collection,
-            comparison,
-            work_list.page_ids,
-            work_list.target,
-            state.space(work_list),
-            work_list.question,
-        ),
         "came_in": titles(comparison.came_in[:N_NAMED]),
         "went_out": titles(comparison.went_out[:N_NAMED]),
         "n_moved": len(comparison.came_in),
@@ -142,18 +140,26 @@ def _before_and_after(state: AppState, work_list: WorkList) -> dict[str, Any]:
 
 
 def _plain_closeness(state: AppState, work_list: WorkList, reached: Closeness) -> float | None:
-    """The goal reached by plain search, counted as that of the list; None when they are the same list, when it is not
-    known, or when the difference may say something about one person."""
+    """The goal reached by plain search, counted as that of the list; None when the list is plain search, when
+    that is not known, or when the difference may say something about one person."""
     comparison, listed = work_list.comparison, work_list.page_ids
-    if comparison is None or np.array_equal(comparison.plain, listed):
+    if comparison is None or work_list.question.is_plain:
         return None
     balance = balance_of(state, work_list, comparison.plain)
     if not reached.is_complete:
         return public_closeness(balance).value
     space, question = state.space(work_list), work_list.question
-    if balance.has_few_people or differ_in_few_people(state.collection, comparison, listed, space, question):
+    if balance.has_few_people or differ_in_few_people(
+        state.collection_of(work_list), comparison, listed, space, question
+    ):
         return None
     return closeness_of(balance).value
+
+
+def _certificate(state: AppState, work_list: WorkList, balance: Balance) -> dict[str, float]:
+    """What of the certificate of a list may be shown."""
+    rule = disclosure_of(state, work_list)
+    return rule.certificate(work_list.certificate, state.space(work_list), balance.has_few_people)
 
 
 def list_listing(request: Request, work_list: WorkList, filters: Filters) -> Listing:
@@ -178,9 +184,12 @@ def show_fairness(request: Request) -> Response:
         work_list,
         "fairness.html",
         balance=balance,
+        bars=list_bars(state, work_list),
         closeness=reached,
+        reach=closeness_range(balance),
         plain=_plain_closeness(state, work_list, reached),
-        certificate=public_certificate(work_list.certificate, balance.space, balance.has_few_people),
+        certificate=_certificate(state, work_list, balance),
+        **goal_in_force(state, work_list),
         **_before_and_after(state, work_list),
     )
 
@@ -195,6 +204,7 @@ def show_trade_off(request: Request) -> Response:
         work_list,
         template,
         curve=curve,
+        disclosure=disclosure_of(state_of(request), work_list),
         strengths={float(name): choice.label for name, choice in choices_of("strength").items()},
     )
 
@@ -204,6 +214,7 @@ def routes() -> list[BaseRoute]:
         Route("/lists/new", expensive(ask_for_list)),
         Route("/lists/check", with_form(check_list, is_expensive=True), methods=["POST"]),
         Route("/lists/preview", expensive(show_preview)),
+        Route("/lists/preview", with_form(show_form_preview, is_expensive=True), methods=["POST"]),
         Route("/lists/goal", with_form(show_goal, is_expensive=True), methods=["POST"]),
         Route("/lists", with_form(create_list, is_expensive=True), methods=["POST"]),
         Route("/lists/{token:token}", show_list),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -12,10 +12,11 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.app.articles.candidates import NO_MARKS, find_matches, read_user_articles
-from evenrank.app.fairness.balance import list_exposure
+from evenrank.app.articles.collection_view import Corrections
+from evenrank.app.fairness.balance import list_balance, public_closeness
 from evenrank.app.fairness.comparison import ListComparison, compare_lists, comparison_from_json
 from evenrank.app.pages.errors import BadRequestError
-from evenrank.app.pages.i18n import Message
+from evenrank.app.pages.i18n import Message, in_language
 from evenrank.app.request.question import Question
 from evenrank.app.state import AppState
 from evenrank.app.storage.saved_request import (
@@ -38,12 +39,24 @@ from evenrank.policies.relevance import relevance_order
 from evenrank.ranking.job import Prepared
 from evenrank.retrieval.query.marks import Marks
 from evenrank.trec.collection import Collection
+from evenrank.wikipedia.annotate.work_counts import WorkCounts
 
 STATES = ("claimed", "doing", "done", "off-topic")
-NONE = "none"
+NONE, RELEASE = "none", "release"
+"""Marks that take one back: one's own, and that of somebody who no longer works on the article."""
 LABELS = {"claimed": "claimed", "doing": "in work", "done": "done", "off-topic": "not our topic"}
 """States in words."""
 _SAVE_MARK = upsert("list_mark", ("series", "page_id"), "kind", "editor", "name", "created")
+
+
+def corrections_to_json(made: Corrections) -> str | None:
+    """Corrections as they are stored; None where there are none."""
+    return to_json(made) if made else None
+
+
+def corrections_from_json(text: str) -> Corrections:
+    """Stored corrections."""
+    return tuple((int(page), str(region)) for page, region in orjson.loads(text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +75,22 @@ class WorkList(SavedRequest):
     """The list beside plain search; None in lists from before that was recorded."""
     series: Annotated[int, StoredColumn("series")] = 0
     """Number of the first version of this list; 0 for a list of its own."""
+    has_marks: Annotated[bool, StoredColumn("has_marks", int, bool)] = False
+    """Whether marks of earlier versions, or corrections, decided which articles it has."""
+    corrections: Annotated[Corrections, StoredColumn("corrections", corrections_to_json, corrections_from_json)] = ()
+    """Regions that people had corrected when it was made."""
 
     def earlier_titles(self) -> list[str]:
         """Titles of the pages when the list was made; empty ones where that was not recorded."""
         return orjson.loads(self.titles_then) if self.titles_then else [""] * len(self.page_ids)
+
+    @property
+    def is_made_by_marks(self) -> bool:
+        return self.has_marks
+
+    @property
+    def regions_corrected(self) -> Corrections:
+        return self.corrections
 
     @property
     def shared_number(self) -> int:
@@ -98,10 +123,11 @@ WORK_WEIGHT = 0.5
 """How much the work that an article needs counts in its worth, beside its relevance."""
 
 
-def make_list(state: AppState, question: Question, marks: Marks = NO_MARKS) -> WorkList:
-    """The work list of a question; the same question and marks give the same list."""
+def make_list(state: AppState, question: Question, marks: Marks = NO_MARKS, corrections: Corrections = ()) -> WorkList:
+    """The work list of a question; the same question, marks and corrections give the same list."""
     user_articles = read_user_articles(state, question)
-    prepared, reasons = find_matches(state, question, 1, user_articles, marks)
+    state = state.with_corrections(corrections)
+    prepared, reasons, question, left_out, choice = find_matches(state, question, 1, user_articles, marks)
     candidates, target = prepared
     length = min(question.length or state.settings.list_length, len(candidates))
     positions, certificate = rank_for_work(question, prepared, length)
@@ -115,13 +141,20 @@ def make_list(state: AppState, question: Question, marks: Marks = NO_MARKS) -> W
         target=target.values,
         certificate={**certificate, **measure_list(state, question, prepared, positions)},
         n_candidates=len(candidates),
-        model=describe_model(state.source.choice),
-        user_articles=user_articles.to_json() if user_articles else None,
+        model=describe_model(choice),
+        user_articles=user_articles.to_json(with_length(left_out, len(candidates), length)) if user_articles else None,
         data=state.data,
         quality=candidates.quality_class[positions],
         titles_then=orjson.dumps(state.collection.titles_of(page_ids.tolist())).decode(),
         comparison=compare_lists(candidates.page_ids[plain], page_ids),
+        has_marks=bool(marks.relevant or marks.not_relevant or corrections),
+        corrections=corrections,
     )
+
+
+def with_length(left_out: Mapping[str, int], n_candidates: int, length: int) -> dict[str, int]:
+    """What is left out of a list, with the candidates below its end."""
+    return {**left_out, **({"length": n_candidates - length} if n_candidates > length else {})}
 
 
 def rank_for_work(question: Question, prepared: Prepared, length: int) -> tuple[NDArray[np.intp], dict[str, float]]:
@@ -145,18 +178,32 @@ def for_work(candidates: Candidates) -> Candidates:
 def measure_list(
     state: AppState, question: Question, prepared: Prepared, positions: NDArray[np.intp]
 ) -> dict[str, float]:
-    """Relevance kept and AWRF of a ranking under any policy, by the estimates that policies work with."""
+    """Relevance kept and AWRF of a ranking under any policy, by the estimates that policies work with.
+
+    `AWRF_without_people` leaves out groups of people; it is missing where no others count.
+    """
     candidates, target = prepared
     weights = question.weights(len(positions))
     kept = float(candidates.relevance[positions] @ weights)
     most = float(np.sort(candidates.relevance)[::-1][: len(positions)] @ weights)
-    page_ids = candidates.page_ids[positions]
-    exposure = list_exposure(state.collection, page_ids, target.space, question)[1:]
-    wanted = target.values[1:]
+    balance = list_balance(state.collection, candidates.page_ids[positions], target.values, target.space, question)
+    without_people = public_closeness(balance).value
     return {
         "relevance_share": kept / most if most > 0 else 1.0,
-        "AWRF": awrf(exposure, wanted) if exposure.sum() > 0 and wanted.sum() > 0 else 0.0,
+        "AWRF": _awrf(balance.exposure[1:], target.values[1:]),
+        **({} if without_people is None else {"AWRF_without_people": without_people}),
     }
+
+
+def _awrf(exposure: NDArray[np.float64], wanted: NDArray[np.float64]) -> float:
+    return awrf(exposure, wanted) if exposure.sum() > 0 and wanted.sum() > 0 else 0.0
+
+
+def load_wiki_counts(store: Database, work_list: WorkList) -> dict[int, WorkCounts]:
+    """What was counted on the wiki in articles of a list, in whatever version."""
+    query = "SELECT page_id, counts FROM wiki_count WHERE series = ?"
+    rows = store.connection.execute(query, (work_list.series,)).fetchall()
+    return {row["page_id"]: WorkCounts(*orjson.loads(row["counts"])) for row in rows}
 
 
 class NotInListError(BadRequestError):
@@ -195,10 +242,13 @@ def list_feedback(store: Database, work_list: WorkList) -> Marks:
     )
 
 
-def list_statuses(store: Database, work_list: WorkList) -> dict[int, str] | None:
+def list_statuses(store: Database, work_list: WorkList, language: str) -> dict[int, str] | None:
     """The state of each article in words, with the name of who works on it; None when nobody has begun."""
     marks = marks_of(store, work_list, "")
-    words = {page: LABELS[mark.kind] + (f" ({mark.name})" if mark.name else "") for page, mark in marks.items()}
+    words = {
+        page: in_language(LABELS[mark.kind], language) + (f" ({mark.name})" if mark.name else "")
+        for page, mark in marks.items()
+    }
     return words or None
 
 
@@ -213,7 +263,7 @@ def set_list_mark(store: Database, work_list: WorkList, page_id: int, kind: str,
         query = "SELECT kind, editor FROM list_mark WHERE series = ? AND page_id = ?"
         held = connection.execute(query, key).fetchone()
         if held is not None and held["editor"] != visitor and held["kind"] in ("claimed", "doing"):
-            raise BadRequestError("Somebody else is working on that article.")
+            raise BadRequestError("Somebody else is working on that article. If they no longer are, release it first.")
         if kind == NONE:
             connection.execute("DELETE FROM list_mark WHERE series = ? AND page_id = ?", key)
         else:
@@ -222,7 +272,7 @@ def set_list_mark(store: Database, work_list: WorkList, page_id: int, kind: str,
 
 
 def release(store: Database, work_list: WorkList, page_id: int) -> None:
-    """Take back anybody's mark; for whoever owns the list."""
+    """Take back anybody's mark: for whoever owns the list, and for claims that nobody works on any longer."""
     with store.transaction(work_list.turn) as connection:
         connection.execute("DELETE FROM list_mark WHERE series = ? AND page_id = ?", (work_list.series, page_id))
 
@@ -253,10 +303,23 @@ class Difference:
         return bool(self.added or self.improved or self.declined or self.deleted or self.left)
 
 
+def corrections_to_apply(store: Database, work_list: WorkList) -> Corrections:
+    """The corrections of a list that its next version takes."""
+    query = "SELECT page_id, region FROM correction WHERE series = ? ORDER BY page_id"
+    rows = store.connection.execute(query, (work_list.series,)).fetchall()
+    return tuple((row["page_id"], row["region"]) for row in rows)
+
+
+def remake(state: AppState, work_list: WorkList) -> WorkList:
+    """The list with the data, the marks and the corrections of now."""
+    store = state.store
+    return make_list(state, work_list.question, list_feedback(store, work_list), corrections_to_apply(store, work_list))
+
+
 def refresh(state: AppState, work_list: WorkList) -> str:
-    """Make a list again with the data and the marks of now, as the next version of it; gives the token of its link."""
+    """Store a list as it is now as its next version; gives the token of its link."""
     made = replace(
-        make_list(state, work_list.question, list_feedback(state.store, work_list)),
+        remake(state, work_list),
         series=work_list.series,
         name=work_list.name,
         is_private=work_list.is_private,

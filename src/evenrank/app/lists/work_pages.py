@@ -9,16 +9,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from evenrank.app.articles.filters import Filters
 from evenrank.app.articles.user_articles import wiki_fault
-from evenrank.app.exports.listing import link
 from evenrank.app.exports.publishing import Place, draft_listing, publish_listing
-from evenrank.app.lists.analysis import campaign_of
-from evenrank.app.lists.listing import Filters, find_list
+from evenrank.app.fairness.disclosure import disclosure_of
+from evenrank.app.lists.analysis import campaign_of, list_bars
+from evenrank.app.lists.listing import find_list
 from evenrank.app.lists.pages import list_listing
 from evenrank.app.lists.work_list import (
     NONE,
+    RELEASE,
     Difference,
     WorkList,
+    corrections_to_apply,
     difference,
     list_feedback,
     marks_of,
@@ -50,10 +53,13 @@ _REMEMBER = upsert("publication", ("series",), "page", "form", "created")
 
 
 def mark_in_list(request: Request, fields: Fields) -> Response:
-    """Keeps the state of an article; answers with its buttons, or goes back to its row without script."""
+    """Keeps the state of an article; answers with its buttons, or goes back to its row without script.
+
+    Whoever may claim articles may release one that somebody else claimed: browsers are lost, and people forget.
+    """
     state, work_list = state_of(request), find_list(request)
     page_id, kind = whole_number(fields.get("page_id", "")), fields.get("mark", "")
-    if kind == NONE and role_of(request, work_list) in ("owner", "editor"):
+    if kind == RELEASE or (kind == NONE and role_of(request, work_list) in ("owner", "editor")):
         release(state.store, work_list, page_id)
     else:
         set_list_mark(state.store, work_list, page_id, kind, visitor_of(request), name_of(request))
@@ -72,10 +78,11 @@ def list_mark_buttons(request: Request, work_list: WorkList, page_id: int, kind:
         work_list,
         "list_mark.html",
         page_id=page_id,
+        corrected={page for page, _ in corrections_to_apply(state_of(request).store, work_list)},
         mark=marks.get(page_id),
         at=1,
         is_swapped=True,
-        was_undone=kind == NONE,
+        was_undone=kind in (NONE, RELEASE),
     )
 
 
@@ -91,6 +98,7 @@ def ask_to_refresh(request: Request) -> Response:
         newest_address=own(request, newest.path),
         has_newer_data=newest.data != state.data,
         n_off_topic=len(list_feedback(state.store, work_list).not_relevant),
+        n_corrected=len(corrections_to_apply(state.store, work_list)),
     )
 
 
@@ -109,7 +117,7 @@ def show_changes(request: Request) -> Response:
     state, work_list = state_of(request), find_list(request)
     before = previous_version(state, work_list)
     if before is None:
-        raise HTTPException(404, "This is the first version of the list.")
+        return saved_page(request, work_list, "changes.html", before=None)
     found = difference(state.collection, before, work_list)
     return saved_page(
         request,
@@ -143,22 +151,6 @@ def _by_class(found: Difference) -> list[tuple[str, int]]:
     return [(WORK_ORDER[code], codes.count(code)) for code in sorted(set(codes), reverse=True)]
 
 
-def show_missing(request: Request) -> Response:
-    """Red links of the list's subject; 404 on a server that knows no subjects without an article."""
-    state, work_list = state_of(request), find_list(request)
-    if state.subjects is None:
-        raise HTTPException(404, "This server knows no subjects without an article (evenrank serve --subjects FILE).")
-    found = state.subjects.find(work_list.question.topic(), state.title_index)
-    lines = [f"* {link(entry.subject.label)} ([[d:{entry.subject.item}|{entry.subject.item}]])" for entry in found]
-    return saved_page(
-        request,
-        work_list,
-        "missing.html",
-        found=found,
-        wikitext="\n".join(lines),
-    )
-
-
 def show_campaign(request: Request) -> Response:
     """How quality and balance moved over the versions of the list."""
     state, work_list = state_of(request), find_list(request)
@@ -167,6 +159,8 @@ def show_campaign(request: Request) -> Response:
         work_list,
         "campaign.html",
         campaign=campaign_of(state, work_list),
+        bars=list_bars(state, newest_version(state, work_list)),
+        disclosure=disclosure_of(state, work_list),
         classes=WORK_ORDER,
     )
 
@@ -255,7 +249,6 @@ def routes() -> list[BaseRoute]:
         Route(f"{start}/refresh", with_form(make_version, is_expensive=True), methods=["POST"]),
         Route(f"{start}/changes", show_changes),
         Route(f"{start}/campaign", expensive(show_campaign)),
-        Route(f"{start}/missing", expensive(show_missing)),
         Route(f"{start}/publish", ask_to_publish),
         Route(f"{start}/publish", with_form(publish_list), methods=["POST"]),
     ]

@@ -15,8 +15,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
@@ -32,6 +33,8 @@ LOG = logging.getLogger("evenrank.app")
 N_PLACES = 4096
 KEY_BYTES = 96
 MAX_ROUTE = 80
+GONE = 499
+"""Logged and counted for a client that ended the connection before it was answered."""
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 """Methods that are counted by name; clients can invent any number of others."""
 HELP = {
@@ -48,13 +51,18 @@ Pair = tuple[float, float]
 WINDOW = 16
 """Places in which a key may be."""
 _NUMBERS = struct.Struct("<dd")
+LOCK_SECONDS = 0.1
+"""How long a worker waits for the lock of a table. It is held for microseconds, unless its holder was stopped."""
+WITHOUT_LOCK_SECONDS = 2.0
+"""How long a worker that waited in vain does without it."""
 
 
 class SharedTable:
     """Keys with two numbers each, in memory that processes inherit when they are forked.
 
-    It is guarded by a lock of the operating system, which a worker that is killed gives back; a key has a few possible
-    places, and when all are taken, the one that matters least makes room.
+    It is guarded by a lock of the operating system, which a worker that is killed gives back. One that is stopped does
+    not: the others wait for it a moment, and then do without the lock for a while, with limits and counts that may be
+    off by a few. A key has a few possible places; when all are taken, the one that matters least makes room.
     """
 
     def __init__(self, n_places: int, key_bytes: int = 16) -> None:
@@ -64,6 +72,7 @@ class SharedTable:
         os.ftruncate(self._file.fileno(), n_places * self._size)
         self._memory = mmap.mmap(self._file.fileno(), n_places * self._size)
         self._lock = threading.Lock()
+        self._unlocked_until = 0.0
 
     def update(self, key: str, change: Callable[[Pair | None], Pair], value: Callable[[Pair], float]) -> Pair:
         """Change the numbers of a key, None for a new one; where all places are full, the one of least `value` goes."""
@@ -111,11 +120,28 @@ class SharedTable:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         with self._lock:
-            fcntl.lockf(self._file, fcntl.LOCK_EX)
+            is_locked = self._lock_file()
             try:
                 yield
             finally:
-                fcntl.lockf(self._file, fcntl.LOCK_UN)
+                if is_locked:
+                    fcntl.lockf(self._file, fcntl.LOCK_UN)
+
+    def _lock_file(self) -> bool:
+        """Whether the lock between processes could be had within a moment."""
+        now = time.monotonic()
+        deadline = now + LOCK_SECONDS
+        while now >= self._unlocked_until:
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.0005)
+            else:
+                return True
+            now = time.monotonic()
+            if now > deadline:
+                self._unlocked_until = now + WITHOUT_LOCK_SECONDS
+        return False
 
 
 class TooLargeError(Exception):
@@ -196,8 +222,21 @@ class Buckets:
         return wait
 
 
+def network(address: str) -> str:
+    """The network of an address, which limits and turns count for.
+
+    Of IPv6, the first 64 bits are one: whoever has one address there has them all. An IPv4 address is its own, also
+    where a server that listens on `::` sees it as one of IPv6 (`::ffff:192.0.2.1`).
+    """
+    with suppress(ValueError):
+        found = ip_address(address.partition("%")[0])
+        if isinstance(found, IPv6Address):
+            return str(found.ipv4_mapped or ip_network((found, 64), strict=False))
+    return address
+
+
 class LimitRates:
-    """Answers 429 to an address that asks too often; changing requests have a bucket of their own."""
+    """Answers 429 to a network that asks too often; changing requests have a bucket of their own."""
 
     def __init__(self, app: ASGIApp, reads: Buckets, writes: Buckets) -> None:
         self.app, self.reads, self.writes = app, reads, writes
@@ -207,7 +246,7 @@ class LimitRates:
             await self.app(scope, receive, send)
             return
         buckets = self.reads if scope["method"] in SAFE_METHODS else self.writes
-        wait = buckets.wait_seconds((scope.get("client") or ("unknown",))[0])
+        wait = buckets.wait_seconds(network((scope.get("client") or ("unknown",))[0]))
         if not wait:
             await self.app(scope, receive, send)
             return
@@ -225,7 +264,7 @@ class AccessLog:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start, status = time.perf_counter(), 500
+        start, status = time.perf_counter(), GONE
 
         async def send_noting(message: Message) -> None:
             nonlocal status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 import logging
 
@@ -18,9 +17,10 @@ from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
 from evenrank.app.request.forms import Fields, clean_text, whole_number, with_form
 from evenrank.app.request.visitor import person_of, root_of, see_other, set_cookie
-from evenrank.app.state import AppState, state_of
+from evenrank.app.state import state_of
 from evenrank.app.storage.administration import (
     accounts,
+    admin_key,
     entries,
     find_expired,
     remove_expired,
@@ -41,18 +41,13 @@ FIRST_LOOK_SECONDS, LOOK_SECONDS = 60.0, 3600.0
 """When a server first looks for things that have expired, and how often afterwards."""
 
 
-def admin_key(state: AppState) -> str:
-    """The secret part of the link for whoever runs the server; it is derived from the secret in the store."""
-    return hmac.new(state.secret.encode(), b"admin", hashlib.sha256).hexdigest()[:32]
-
-
 def is_admin(request: Request) -> bool:
     """Whether the request comes from whoever runs the server: a named account, or a browser with the secret link."""
     state, person = state_of(request), person_of(request)
     if person is not None and person.name in state.settings.admins:
         return True
     sent = request.cookies.get(COOKIE, "")
-    return state.settings.has_admin_link and hmac.compare_digest(sent.encode(), admin_key(state).encode())
+    return state.settings.has_admin_link and hmac.compare_digest(sent.encode(), admin_key(state.store).encode())
 
 
 def refuse_strangers(request: Request) -> None:
@@ -65,7 +60,7 @@ def enter(request: Request) -> Response:
     """The secret link: this browser is recognised for half a day."""
     state = state_of(request)
     sent = request.path_params["secret"]
-    if not state.settings.has_admin_link or not hmac.compare_digest(sent.encode(), admin_key(state).encode()):
+    if not state.settings.has_admin_link or not hmac.compare_digest(sent.encode(), admin_key(state.store).encode()):
         raise HTTPException(404)
     response = see_other(request, "/admin")
     set_cookie(request, response, COOKIE, sent, COOKIE_SECONDS, path=f"{root_of(request)}/admin", samesite="strict")

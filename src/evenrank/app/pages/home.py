@@ -20,6 +20,8 @@ from starlette.routing import BaseRoute, Route
 from evenrank.app.articles.candidates import find_for
 from evenrank.app.fairness.balance import list_exposure
 from evenrank.app.fairness.comparison import Change, changes
+from evenrank.app.fairness.disclosure import disclosure_of
+from evenrank.app.fairness.share_bars import GroupShares
 from evenrank.app.lists.work_list import make_list
 from evenrank.app.pages.i18n import COOKIE, LANGUAGES
 from evenrank.app.pages.templating import page
@@ -48,22 +50,12 @@ N_RECENT = 5
 
 
 @dataclass(frozen=True)
-class ExampleRow:
-    """One group: its share of the attention in plain search and in the list, and the goal."""
-
-    label: str
-    plain: float
-    listed: float
-    goal: float
-
-
-@dataclass(frozen=True)
 class Example:
     """A question, and what a list of it changes."""
 
     title: str
     keywords: str
-    rows: tuple[ExampleRow, ...]
+    rows: tuple[GroupShares, ...]
 
     @property
     def fields(self) -> dict[str, str]:
@@ -77,7 +69,7 @@ def make_example(state: AppState) -> Example | None:
     if not found:
         return None
     question, moved = max(found, key=lambda pair: sum(change.progress for change in pair[1]))
-    rows = tuple(ExampleRow(change.label, change.before, change.after, change.goal) for change in moved[:N_GROUPS])
+    rows = tuple(GroupShares(one.label, one.tone, one.before, one.after, one.goal) for one in moved[:N_GROUPS])
     return Example(question.title, ", ".join(question.keywords), rows)
 
 
@@ -87,9 +79,11 @@ def example_of(state: AppState) -> Example | None:
 
 
 async def prepare_example(app: Starlette) -> None:
-    """Compute the example soon after the start, so that the first visitor does not wait for it."""
+    """Compute the example and the index of titles soon after the start, so that no visitor waits for them."""
     await asyncio.sleep(SECONDS_AFTER_START)
-    await run_in_threadpool(example_of, app.state.current)
+    state: AppState = app.state.current
+    await run_in_threadpool(example_of, state)
+    await run_in_threadpool(lambda: state.title_index)
 
 
 def promising(state: AppState) -> list[Question]:
@@ -127,7 +121,10 @@ def moved_groups(state: AppState, question: Question) -> list[Change]:
     except (QuestionError, EvenrankError):
         return []
     assert made.comparison is not None
-    return changes(state.collection, made.comparison, made.page_ids, made.target, state.space(made), question)
+    shows_people = not disclosure_of(state, made).hides_people
+    return changes(
+        state.collection, made.comparison, made.page_ids, made.target, state.space(made), made.question, shows_people
+    )
 
 
 def landing(request: Request) -> Response:

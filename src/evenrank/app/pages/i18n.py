@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gettext
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, date, datetime
 from functools import cache
@@ -13,10 +14,11 @@ from typing import Protocol
 
 from babel import Locale
 from babel.dates import format_date, format_skeleton, format_time
+from babel.lists import format_list
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal, format_percent
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 
 COOKIE = "language"
@@ -80,6 +82,16 @@ def use_language(language: str) -> None:
     _current.set(language)
 
 
+@contextmanager
+def written_in(language: str) -> Iterator[None]:
+    """Everything in the block is in one language, such as that of a wiki; English where there is no translation."""
+    token = _current.set(language if language in LANGUAGES else "en")
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 def current() -> str:
     """The language in use."""
     return _current.get()
@@ -106,9 +118,14 @@ def translations(language: str) -> gettext.NullTranslations:
 
 def translate(message: str) -> str:
     """A message in the language in use."""
+    return in_language(message, current())
+
+
+def in_language(message: str, language: str) -> str:
+    """A message in a language, whatever the pages are in; English where there is no translation."""
     if isinstance(message, Message):
-        return message.in_language(current())
-    return translations(current()).gettext(message) if message else ""
+        return message.in_language(language)
+    return translations(language).gettext(message) if message else ""
 
 
 def stored_message(template: str, values: Mapping[str, object]) -> str:
@@ -118,7 +135,7 @@ def stored_message(template: str, values: Mapping[str, object]) -> str:
 
 @cache
 def _safe_text(language: str, message: str) -> Markup:
-    return Markup(translations(language).gettext(message))
+    return Markup(translations(language).gettext(message))  # texts of the package; values are escaped # nosec B704
 
 
 @cache
@@ -134,7 +151,8 @@ def template_text(message: str, **values: object) -> Markup:
 
 def template_plural(one: str, many: str, number: int, /, **values: object) -> Markup:
     """What `ngettext` is in templates: the form of a message for a number, which it may name `num`, with its values."""
-    return Markup(translations(current()).ngettext(one, many, number)) % {"num": thousands(number), **values}
+    text = translations(current()).ngettext(one, many, number)
+    return Markup(text) % {"num": thousands(number), **values}  # values are escaped # nosec B704
 
 
 @cache
@@ -175,6 +193,11 @@ def signed(number: float, digits: int = 1) -> str:
 def _with_sign(sign: str, number: str) -> str:
     """The sign before the number, also within text that is written from right to left."""
     return f"{LEFT_TO_RIGHT}{sign}{number}" if sign and current() in RIGHT_TO_LEFT else f"{sign}{number}"
+
+
+def joined_texts(texts: Iterable[str]) -> Markup:
+    """Names one after the other, as the language lists them: "Africa, Asia, and Europe"."""
+    return Markup(format_list([str(escape(text)) for text in texts], locale=_locale(current())))  # nosec B704
 
 
 def capital(text: str) -> str:

@@ -9,6 +9,7 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.app.lists.listing import find_list
 from evenrank.app.pages.errors import BadRequestError
+from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.budget import MAX_TITLE
@@ -56,16 +57,19 @@ def requested_thing(request: Request) -> SavedRequest:
     return find_list(request) if is_list else find_search(request)
 
 
-def show_manage(request: Request) -> Response:
-    """The page on which an owner changes what a list or search is called and who may see it."""
+def show_manage(request: Request, fault: str = "") -> Response:
+    """The page on which an owner changes what a list or search is called and who may see it; `fault` says what was
+    wrong with what was sent."""
     saved = requested_thing(request)
     state = state_of(request)
     return page(
         request,
         "manage.html",
+        400 if fault else 200,
+        fault=fault,
         saved=saved,
-        is_list=request.path_params["area"] == "lists",
-        area=request.path_params["area"],
+        area=(area := request.path_params["area"]),
+        **{"work_list" if area == "lists" else "search": saved},
         role=role_of(request, saved),
         shares=[(person.removeprefix(PREFIX), role) for person, role in shares_of(state.store, saved)],
         has_sign_in=person_of(request) is not None,
@@ -92,7 +96,9 @@ def manage(request: Request, fields: Fields) -> Response:
         share_with(store, saved, parse_person(fields), _role(fields) if action == "share" else None)
     elif action == "delete":
         if fields.get("sure") != "yes":
-            raise BadRequestError("Tick the box to say that it may be deleted for ever.")
+            return show_manage(
+                request, Message("Nothing was deleted. Tick the box to say that it may be deleted for ever.")
+            )
         delete(store, saved)
         return see_other(request, "/mine")
     else:

@@ -18,6 +18,7 @@ from evenrank.app.middleware.limits import RequestCounts
 from evenrank.app.pages.templating import static_url
 from evenrank.app.request.visitor import own
 from evenrank.app.state import AppState, state_of
+from evenrank.app.storage.store import check_collection
 from evenrank.errors import EvenrankError
 
 ROBOTS = "User-agent: *\nDisallow: /\n"
@@ -34,8 +35,8 @@ async def health(_: Request) -> Response:
 
 
 def ask_store(state: AppState) -> None:
-    """An error unless the store can be read."""
-    state.store.connection.execute("SELECT 1 FROM setting LIMIT 1").fetchone()
+    """An error unless the store can be read, and is that of the collection."""
+    check_collection(state.store, state.collection)
 
 
 def ask_engine(state: AppState) -> None:

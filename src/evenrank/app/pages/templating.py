@@ -29,6 +29,7 @@ FILTERS = {
     "signed": i18n.signed,
     "plain_number": i18n.plain_number,
     "capital": i18n.capital,
+    "joined": i18n.joined_texts,
     "age": i18n.age,
     "day": i18n.day,
     "moment": i18n.moment,
@@ -53,6 +54,7 @@ def environment() -> Environment:
         _=i18n.template_text,
         ngettext=i18n.template_plural,
         article_cells=article_cells,
+        article_menu=article_menu,
         static=static_url,
         article_links=article_links,
         shown_dimensions=shown_dimensions,
@@ -66,13 +68,25 @@ def environment() -> Environment:
 
 
 def article_cells(article: ListedArticle, state: AppState) -> Markup:
-    """The cells of a row that are the same for every visitor: title, links and facts. They are most of the work of a
-    long page, so recent ones are cached for each language, as long as the data are the same."""
+    """The cells of a row that are the same for every visitor: title and facts."""
+    return _cached_part("article_cells.html", article, state)
+
+
+def article_menu(article: ListedArticle, state: AppState) -> Markup:
+    """What the menu of a row has for every visitor: links and why the article is here."""
+    return _cached_part("article_menu.html", article, state)
+
+
+def _cached_part(template: str, article: ListedArticle, state: AppState) -> Markup:
+    """A part of a row. Those parts are most of the work of a long page, so recent ones are cached for each language, as
+    long as the data are the same."""
 
     def render() -> Markup:
-        return Markup(environment().get_template("article_cells.html").render(article=article, state=state))
+        part = environment().get_template(template).render(article=article, state=state)
+        return Markup(part)  # the template escapes # nosec B704
 
-    return state.cell_cache.get((i18n.current(), state.data, article.page_id, article.title, article.reasons), render)
+    shown = (article.title, article.reasons, article.work, article.importance, tuple(article.groups.values()))
+    return state.cell_cache.get((template, i18n.current(), state.data, article.page_id, *shown), render)
 
 
 @cache

@@ -1,7 +1,7 @@
 """Room for expensive requests: a few run at once, some wait in turn, the rest are asked to come back.
 
 Everything else (the state of the server, static files, lists that are only shown) has threads of its own, and so is
-answered however many ask for what is expensive. Visitors take turns by address: whoever asks for much waits for
+answered however many ask for what is expensive. Visitors take turns by network: whoever asks for much waits for
 their own requests, not everybody for theirs.
 """
 
@@ -19,6 +19,8 @@ from typing import NamedTuple, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
+
+from evenrank.app.request.visitor import network_of
 
 WAIT_SECONDS = 10.0
 """Who has waited this long is asked to come back: most visitors have gone by then."""
@@ -43,29 +45,29 @@ class Capacity:
         self.n_waiting, self.clock = n_waiting, clock
         self._threads = ThreadPoolExecutor(n_at_once, thread_name_prefix="expensive")
         self._queues: OrderedDict[str, deque[Waiting]] = OrderedDict()
-        """Requests that wait, by the address they came from; the address whose turn it is comes first."""
+        """Requests that wait, by the network they came from; the network whose turn it is comes first."""
         self._lock = threading.Lock()
 
-    def submit(self, address: str, make: Callable[[], Response]) -> Future[Response]:
-        """The answer to come; BusyError when as many wait as may, or half as many from one address."""
+    def submit(self, network: str, make: Callable[[], Response]) -> Future[Response]:
+        """The answer to come; BusyError when as many wait as may, or half as many from one network."""
         waiting = Waiting(Future(), make, self.clock())
         with self._lock:
-            queue = self._queues.get(address, ())
+            queue = self._queues.get(network, ())
             if sum(map(len, self._queues.values())) >= self.n_waiting or len(queue) >= (self.n_waiting + 1) // 2:
                 raise BusyError("too many expensive requests wait")
-            self._queues.setdefault(address, deque()).append(waiting)
+            self._queues.setdefault(network, deque()).append(waiting)
         self._threads.submit(self._answer_next)
         return waiting.answer
 
     def _answer_next(self) -> None:
         """Answer the request whose turn it is."""
         with self._lock:
-            address, queue = next(iter(self._queues.items()))
+            network, queue = next(iter(self._queues.items()))
             waiting = queue.popleft()
             if queue:
-                self._queues.move_to_end(address)
+                self._queues.move_to_end(network)
             else:
-                del self._queues[address]
+                del self._queues[network]
         if not waiting.answer.set_running_or_notify_cancel():
             return
         try:
@@ -79,8 +81,7 @@ class Capacity:
 async def run_expensive(request: Request, make: Callable[[], Response]) -> Response:
     """What `make` gives, made when it is this visitor's turn; BusyError when there is no room."""
     capacity = cast(Capacity, request.app.state.capacity)
-    address = request.client.host if request.client else "unknown"
-    return await asyncio.wrap_future(capacity.submit(address, partial(copy_context().run, make)))
+    return await asyncio.wrap_future(capacity.submit(network_of(request), partial(copy_context().run, make)))
 
 
 def expensive(handler: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:

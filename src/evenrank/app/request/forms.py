@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial, wraps
+from functools import wraps
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -47,12 +47,17 @@ def with_form(
         if admit is not None:
             await run_in_threadpool(admit, request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        has_parts = kind == "multipart/form-data"
-        fields = await read_parts(request) if has_parts else parse_form(await request.body())
-        if any("\0" in value for value in fields.values()):  # which PostgreSQL cannot store
-            raise BadRequestError("The form could not be read.")
-        check_fields(fields)
-        return await _run(request, partial(handler, request, fields), is_expensive=is_expensive)
+        parts = await read_parts(request) if kind == "multipart/form-data" else None
+        body = b"" if parts is not None else await request.body()
+
+        def make() -> Response:  # not in the event loop: a long form takes a while to parse
+            fields = parse_form(body) if parts is None else parts
+            if any("\0" in value for value in fields.values()):  # which PostgreSQL cannot store
+                raise BadRequestError("The form could not be read.")
+            check_fields(fields)
+            return handler(request, fields)
+
+        return await _run(request, make, is_expensive=is_expensive)
 
     return endpoint
 
@@ -65,9 +70,14 @@ def with_json(handler: JsonHandler, *, is_expensive: bool = False) -> Endpoint:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise HTTPException(415, "Send the body as application/json.")
-        record = parse_json(await request.body())
-        check_fields(record)
-        return await _run(request, partial(handler, request, record), is_expensive=is_expensive)
+        body = await request.body()
+
+        def make() -> Response:
+            record = parse_json(body)
+            check_fields(record)
+            return handler(request, record)
+
+        return await _run(request, make, is_expensive=is_expensive)
 
     return endpoint
 

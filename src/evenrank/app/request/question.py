@@ -15,6 +15,7 @@ from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.budget import MAX_SCOPE, MAX_TITLE, question_faults
 from evenrank.app.request.question_fields import (
+    AS_SUBJECT,
     ATTENTION,
     DIMENSION_NAMES,
     FAIRNESS,
@@ -42,6 +43,8 @@ from evenrank.retrieval.query.topic_query import subject_words
 from evenrank.trec.dimensions import DIMENSIONS
 
 MAX_SIZE, MAX_VIEWS = 10_000_000, 2_000_000_000
+FIT = "fit"
+"""The goal that is chosen from the subject."""
 QUICK = OptimalList(proof="brief")
 """`optimal` for people who wait: within about half a percent of the best score, in half the time."""
 
@@ -79,8 +82,10 @@ class Question:
     """Articles that people bring; empty when the words find them."""
     dimensions: tuple[str, ...] = sent(DIMENSION_NAMES, ())
     """Dimensions that the goal is about; empty for the usual ones."""
-    goal: str = sent(choice_field("goal", Message("Choose a goal: %(names)s.", names="")), "track")
+    goal: str = sent(choice_field("goal", Message("Choose a goal: %(names)s.", names="")), FIT)
     """How much attention each group should get."""
+    as_subject: tuple[str, ...] = sent(AS_SUBJECT, ())
+    """Dimensions in which the goal is as the subject is; with the goal `fit`, what the subject suggests."""
     within: tuple[str, ...] = sent(RESTRICTIONS, ())
     """Only articles of these groups, as `dimension=group`; empty for all."""
     min_class: str = sent(QUALITY_CLASS, "Stub", name="least")

@@ -242,6 +242,12 @@ RESTRICTIONS = FieldKind(
         f"{name}-{dimension}": group for dimension, _, group in (text.partition("=") for text in value)
     },
 )
+AS_SUBJECT = FieldKind(
+    "list of texts",
+    lambda name, sent: sent.chosen(name, sent.known),
+    lambda known: _list_of(dimension.name for dimension in known),
+    lambda name, value: {f"{name}-{chosen}": "1" for chosen in value},
+)
 QUALITY_CLASS = FieldKind("text", _parse_class, {"type": "string", "enum": list(WORK_ORDER)})
 IMPORTANCE = FieldKind(
     "list of texts",

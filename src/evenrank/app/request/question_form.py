@@ -13,10 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evenrank.app.articles.article import ArticleList, ListedArticle
-from evenrank.app.articles.candidates import build_settings, find_for, read_user_articles
+from evenrank.app.articles.candidates import build_settings, find_matches, read_user_articles
 from evenrank.app.articles.collection_view import dimensions_of
 from evenrank.app.articles.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
 from evenrank.app.articles.user_articles import SourceReport, UserArticles
+from evenrank.app.fairness.disclosure import Disclosure, disclosure_for
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.budget import question_faults
@@ -59,9 +60,12 @@ class Preview:
     words: list[tuple[str, int]]
     """Words of the question that weigh most, with the number of articles that have each."""
 
+    is_brought: bool = False
+    """Whether the articles are those that the form brings."""
+
     @property
     def has_more(self) -> bool:
-        return self.n_found >= MOST_COUNTED
+        return self.n_found >= MOST_COUNTED and not self.is_brought
 
 
 @dataclass(frozen=True)
@@ -89,9 +93,15 @@ class GoalPreview:
 
     tables: list[tuple[str, list[GoalRow] | None]]
     """Heading of each dimension, and its groups; None where they would tell too much about single people."""
-    warning: tuple[str, str, float] | None
-    """Dimension, group and its share when nearly everything is in one group."""
-    goal: str
+    concentrated: list[tuple[str, str, float]]
+    """Dimension, group and its share, where nearly everything is in one group."""
+    question: Question
+    """The question, with the goal that fits its subject if it asks for that."""
+    disclosure: Disclosure
+    n_brought: int
+    """Articles that people brought; 0 where words find them."""
+    left_out: Mapping[str, int]
+    """How many of those are not listed, by reason."""
     n_articles: int
     """Articles that a list of it would have, or that draws would be made from."""
 
@@ -106,7 +116,13 @@ class UserArticlesPreview:
 
 
 def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
-    """The preview of a form as far as it is filled in; None while it is empty, QuestionError when it has too much."""
+    """The preview of a form as far as it is filled in; None while it is empty, QuestionError when it has too much.
+
+    Where a form brings articles, they are what it shows.
+    """
+    brought = _preview_brought(state, fields)
+    if brought is not None:
+        return brought
     topic = Topic(
         0,
         clean_text(fields.get("title", "")),
@@ -124,6 +140,23 @@ def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
     reasons = find_reasons(engine, topic, best) if len(best) else Reasons((), hits.page_ids[:0].astype("u2"))
     shown = ArticleList(state.collection, best, hits.scores[:N_SHOWN], reasons, state.facts)
     return Preview(shown.articles(), len(hits.page_ids), keyword_counts(engine, topic, hits.page_ids))
+
+
+def _preview_brought(state: AppState, fields: Mapping[str, str]) -> Preview | None:
+    """The best of the articles that a form brings, before fairness; None when it brings none, or cannot be used yet."""
+    try:
+        question = state.parse_question({**fields, "title": fields.get("title") or "untitled"})
+        user_articles = recent_user_articles(state, question)
+        if user_articles is None or not user_articles.is_restricting:
+            return None
+        (candidates, _), reasons, *_ = find_matches(state, question, 1, user_articles)
+    except QuestionError:
+        return None
+    best = np.argsort(-candidates.relevance, kind="stable")[:N_SHOWN]
+    shown = ArticleList(
+        state.collection, candidates.page_ids[best], candidates.relevance[best], reasons.at(best), state.facts
+    )
+    return Preview(shown.articles(), len(candidates), [], is_brought=True)
 
 
 def keyword_counts(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> list[tuple[str, int]]:
@@ -152,17 +185,20 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
     try:
         question = state.parse_question(fields)
         user_articles = recent_user_articles(state, question)
-        candidates, target = find_for(state, question, task, user_articles)
+        (candidates, target), _, question, left_out, _ = find_matches(state, question, task, user_articles)
     except QuestionError:
         return None
     is_own = user_articles is not None and user_articles.is_restricting
     settings = build_settings(state, replace(question, goal="field"), task, is_own)
+    rule = disclosure_for(state, question)
     field = target_of(candidates, task, target.space, settings).values
     counts = candidates.alignment.total()
     tables: list[tuple[str, list[GoalRow] | None]] = []
     withheld = set()
     for dimension in target.space.dimensions:
-        if dimension.is_personal and hide_people(target.space.margin(counts, dimension.name)).any():
+        if dimension.is_personal and (
+            rule.hides_people or hide_people(target.space.margin(counts, dimension.name)).any()
+        ):
             withheld.add(dimension.name)
             tables.append((dimension.heading, None))
             continue
@@ -177,7 +213,10 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
         if one.dimension not in withheld
     ]
     most = (question.length or state.settings.list_length) if task == 1 else len(candidates)
-    return GoalPreview(tables, found[0] if found else None, question.goal, min(len(candidates), most))
+    n_listed = min(len(candidates), most)
+    n_brought = len(user_articles.page_ids) if user_articles and is_own else 0
+    left_out = {**left_out, **({"length": len(candidates) - n_listed} if len(candidates) > n_listed else {})}
+    return GoalPreview(tables, found, question, rule, n_brought, left_out, n_listed)
 
 
 def readable(one: Concentration, space: GroupSpace) -> str:
@@ -300,6 +339,11 @@ def answer(request: Request, kind: str, fields: Mapping[str, str], make: Callabl
 def show_preview(request: Request) -> Response:
     """The preview alone, for the page that is open."""
     return page(request, "preview.html", preview=make_preview(state_of(request), query_fields(request)))
+
+
+def show_form_preview(request: Request, fields: Fields) -> Response:
+    """The preview of a complete form, which may bring articles."""
+    return page(request, "preview.html", preview=make_preview(state_of(request), fields))
 
 
 def show_goal(request: Request, fields: Fields) -> Response:

@@ -14,6 +14,7 @@ from evenrank.app.pages.i18n import Message
 from evenrank.app.request.visitor import network_of
 from evenrank.app.state import state_of
 from evenrank.app.storage.saved_request import SavedRequest
+from evenrank.app.storage.store import check_collection
 
 MAX_BYTES = 1 << 20
 """Of one list or search: about 25,000 titles that were brought."""
@@ -31,7 +32,12 @@ def hourly_bytes(n_bytes: float) -> Buckets:
 
 
 def check_room(request: Request, made: SavedRequest, owner: str) -> None:
-    """Nothing when there is room for a new list or search; 400 or 429, with the reason, when there is not."""
+    """Nothing when there is room for a new list or search; 400 or 429, with the reason, when there is not.
+
+    503 where the store has become that of another collection.
+    """
+    state = state_of(request)
+    check_collection(state.store, state.collection)
     size = made.size_bytes
     if size > MAX_BYTES:
         text = "This takes %(n)s kB; at most %(most)s kB are kept. Bring fewer or shorter lists of articles."

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
 from typing import Any
 
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from evenrank.app.middleware.limits import network
 from evenrank.app.storage.store import new_token
 
 COOKIE = "desk"
@@ -116,13 +115,8 @@ def cookie_of(request: Request) -> str:
 
 
 def network_of(request: Request) -> str:
-    """The network that a request comes from. Of IPv6, the first 64 bits are one: whoever has one address there has
-    them all."""
-    address = request.client.host if request.client else ""
-    with suppress(ValueError):
-        found = ip_address(address.partition("%")[0])
-        address = str(ip_network((found, 64 if found.version == 6 else 32), strict=False))
-    return address
+    """The network that a request comes from."""
+    return network(request.client.host if request.client else "unknown")
 
 
 def name_of(request: Request) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from starlette.requests import Request
 
 from evenrank.app.articles.article import ArticleList
 from evenrank.app.fairness.balance import list_exposure, page_alignment
+from evenrank.app.fairness.disclosure import disclosure_of
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.access import find_requested
@@ -30,8 +30,8 @@ SHARPNESS = 3.0
 """Power of an article's worth in its chance to be drawn: 1 in proportion, more keeps to the best."""
 REST = 2.0
 """How much an article's worth falls each time it was shown recently, so that others get their turn."""
-MOST_REMEMBERED = 64
-"""Searches whose relevance is remembered, as their marks are now."""
+UNNAMED = "api:"
+"""The editor for whom a program asks that names none."""
 
 
 class TooManyDrawsError(BadRequestError):
@@ -67,6 +67,8 @@ def make_draw(state: AppState, search: SavedSearch, editor: str, name: str = "")
         is_free = ~np.isin(search.page_ids, pages_left_out(connection, search.number, editor))
         if not is_free.any():
             raise NothingLeftError
+        is_new = is_free & ~np.isin(search.page_ids, pages_shown_to(connection, search.number, editor, number))
+        is_free = is_new if is_new.any() else is_free
         seen = replace(search, relevance=relevance)
         is_open = drawable_candidates(search, is_free, relevance)
         positions = choose(state, seen, number, is_open, recent_pages(connection, search))
@@ -103,7 +105,8 @@ def drawable_candidates(
     """Which free candidates may be drawn: of each kind, as many of the most relevant as the plan was made from.
 
     `relevance` is that of now, which marks may have changed since the plan was made. What is done leaves room for the
-    next article of its kind, so draws keep to the subject and to the plan.
+    next article of its kind, so draws keep to the subject and to the plan. Where that leaves fewer than a draw has, the
+    next most relevant articles of any kind may be drawn, too.
     """
     n_pages = int(search.certificate.get("n_within_reach", len(is_free)))
     by_relevance = np.argsort(-search.relevance, kind="stable")
@@ -114,7 +117,11 @@ def drawable_candidates(
     place_in_kind = np.arange(len(free)) - np.searchsorted(kinds, kinds)
     is_open = np.zeros_like(is_free)
     is_open[free[place_in_kind < n_open[kinds]]] = True
-    return is_open if is_open.any() else is_free
+    n_missing = search.plan.shape[1] - int(is_open.sum())
+    if n_missing > 0:
+        others = np.flatnonzero(is_free & ~is_open)
+        is_open[others[np.argsort(-relevance[others], kind="stable")[:n_missing]]] = True
+    return is_open
 
 
 def _compute_owed(state: AppState, search: SavedSearch, number: int) -> Owed:
@@ -141,6 +148,15 @@ def pages_left_out(connection: Connection, search: int, editor: str) -> list[int
     return [row["page_id"] for row in connection.execute(query, (search, editor))]
 
 
+def pages_shown_to(connection: Connection, search: int, editor: str, before: int) -> NDArray[np.int32]:
+    """Pages of the earlier draws of an editor, who sees none of them again while there are others; none for requests
+    of programs that name no editor, which may come from anybody."""
+    if editor == UNNAMED:
+        return np.zeros(0, np.int32)
+    query = "SELECT pages FROM draw WHERE search = ? AND editor = ? AND number < ?"
+    return int32(b"".join(row["pages"] for row in connection.execute(query, (search, editor, before))))
+
+
 def recent_pages(connection: Connection, search: SavedSearch) -> NDArray[np.int32]:
     """Pages of the draws of the last round of the plan."""
     query = "SELECT pages FROM draw WHERE search = ? ORDER BY number DESC LIMIT ?"
@@ -154,11 +170,9 @@ def load_draw(connection: Connection, search: SavedSearch, number: int) -> Draw 
     return None if row is None else Draw(number, int32(row["pages"]), row["created"], row["editor"], row["name"])
 
 
-def n_drawn_before(connection: Connection, search: SavedSearch, draw: Draw) -> int:
-    """How many articles of a draw were in one before it."""
-    query = "SELECT pages FROM draw WHERE search = ? AND number < ?"
-    before = int32(b"".join(row["pages"] for row in connection.execute(query, (search.number, draw.number))))
-    return int(np.isin(draw.page_ids, before).sum())
+def n_shown_before(connection: Connection, search: SavedSearch, draw: Draw) -> int:
+    """How many articles of a draw its editor had been shown before."""
+    return int(np.isin(draw.page_ids, pages_shown_to(connection, search.number, draw.editor, draw.number)).sum())
 
 
 def all_draws(connection: Connection, search: SavedSearch) -> tuple[list[NDArray[np.int32]], NDArray[np.float64]]:
@@ -193,7 +207,8 @@ def draw_articles(state: AppState, search: SavedSearch, draw: Draw) -> ArticleLi
     """The articles of a draw with what is known of them."""
     places = search.places_of(draw.page_ids)
     reasons = Reasons(search.reasons.words, search.reasons.bits[places])
-    return ArticleList(state.collection, draw.page_ids, search.relevance[places], reasons, state.facts)
+    relevance = disclosure_of(state, search).relevance(search.relevance[places])
+    return ArticleList(state.collection, draw.page_ids, relevance, reasons, state.facts, importance=search.importance)
 
 
 def search_feedback(store: Database, search: SavedSearch) -> Marks:
@@ -211,27 +226,14 @@ def relevance_given_marks(state: AppState, search: SavedSearch) -> NDArray[np.fl
     Done articles alone change nothing: they were drawn because search believed in them already.
     """
     marks = search_feedback(state.store, search)
-    return _relevance_given(_MarkedSearch(state, search, marks)) if marks.not_relevant else search.relevance
+    if not marks.not_relevant:
+        return search.relevance
+    # Kept with the state: a cache of the module would hold on to the data of before a refresh, and to their folders.
+    return state.results.get(("marked", search.token, marks), lambda: _relevance_given(state, search, marks))
 
 
-class _MarkedSearch:
-    """A search with its marks, equal to another one of the same marks on the same data."""
-
-    def __init__(self, state: AppState, search: SavedSearch, marks: Marks) -> None:
-        self.state, self.search, self.marks = state, search, marks
-        self.key = (state.data, str(state.store.path), search.token, marks)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _MarkedSearch) and self.key == other.key
-
-
-@lru_cache(MOST_REMEMBERED)
-def _relevance_given(asked: _MarkedSearch) -> NDArray[np.float64]:
-    search = asked.search
-    scores = scores_with_marks(asked.state.source.model(), search.page_ids, search.relevance, asked.marks)
+def _relevance_given(state: AppState, search: SavedSearch, marks: Marks) -> NDArray[np.float64]:
+    scores = scores_with_marks(state.source.model(), search.page_ids, search.relevance, marks)
     relevance = np.empty_like(search.relevance)
     relevance[np.argsort(-scores, kind="stable")] = np.sort(search.relevance)[::-1]
     return relevance

@@ -6,13 +6,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from evenrank.app.articles.filters import offered_filters, parse_filters
 from evenrank.app.exports.formats import FORMATS, export_listing
 from evenrank.app.exports.listing import Listing
+from evenrank.app.fairness.balance import closeness_range
+from evenrank.app.fairness.disclosure import goal_in_force
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.request.access import role_of, saved_page
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.forms import Fields, whole_number, with_form
-from evenrank.app.request.question_form import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.question_form import (
+    answer,
+    ask,
+    check,
+    initial_fields,
+    show_form_preview,
+    show_goal,
+    show_preview,
+)
 from evenrank.app.request.quota import check_room
 from evenrank.app.request.visitor import draw_path, name_of, own, remember, search_path, see_other, visitor_of
 from evenrank.app.searches.draws import (
@@ -22,9 +33,9 @@ from evenrank.app.searches.draws import (
     find_draw,
     find_search,
     make_draw,
-    n_drawn_before,
+    n_shown_before,
 )
-from evenrank.app.searches.progress import search_progress
+from evenrank.app.searches.progress import progress_bars, search_progress
 from evenrank.app.searches.saved_search import (
     NO_MARK,
     NONE,
@@ -69,7 +80,7 @@ def create_search(request: Request, fields: Fields) -> Response:
 def show_search(request: Request) -> Response:
     """The search with all its draws so far."""
     state, search = state_of(request), find_search(request)
-    before = request.query_params.get("before", "")
+    before, progress = request.query_params.get("before", ""), search_progress(state, search)
     draws = draws_of(state.store.connection, search, whole_number(before) if before else 0, N_DRAWS)
     response = saved_page(
         request,
@@ -79,11 +90,28 @@ def show_search(request: Request) -> Response:
         few_articles=FEW_DRAWS * state.settings.draw_length,
         has_older=bool(draws) and draws[-1]["number"] > 1,
         marks=count_marks(state.store, search),
-        progress=search_progress(state, search),
+        progress=progress,
+        bars=progress_bars(state, search, progress),
+        **goal_in_force(state, search),
         full_address=state.base_url(request) + search.path,
         read_address=state.base_url(request) + search_path(search.reader),
     )
     return remember(request, response)
+
+
+def show_search_fairness(request: Request) -> Response:
+    """The attention of all draws together against the goal."""
+    state, search = state_of(request), find_search(request)
+    progress = search_progress(state, search)
+    return saved_page(
+        request,
+        search,
+        "search_fairness.html",
+        progress=progress,
+        bars=progress_bars(state, search, progress),
+        reach=progress and closeness_range(progress.balance),
+        **goal_in_force(state, search),
+    )
 
 
 def create_draw(request: Request, _: Fields) -> Response:
@@ -99,13 +127,17 @@ def create_draw(request: Request, _: Fields) -> Response:
 def show_draw(request: Request) -> Response:
     state, search = state_of(request), find_search(request)
     draw = find_draw(request, search)
+    articles = draw_articles(state, search, draw)
+    filters = parse_filters(request.query_params, state.collection)
     return saved_page(
         request,
         search,
         "draw.html",
         draw=draw,
-        n_again=n_drawn_before(state.store.connection, search, draw),
-        articles=draw_articles(state, search, draw).articles(),
+        n_again=n_shown_before(state.store.connection, search, draw),
+        articles=articles.articles(filters.apply(articles)),
+        filters=filters,
+        **offered_filters(articles),
         marks=marks_seen_by(state.store, search, visitor_of(request)),
         no_mark=NO_MARK,
         formats=FORMATS.values(),
@@ -118,6 +150,7 @@ def export_draw(request: Request) -> Response:
     state, search = state_of(request), find_search(request)
     draw = find_draw(request, search)
     base = state.base_url(request)
+    articles = draw_articles(state, search, draw)
     listing = Listing(
         title=f"{search.title}, draw {draw.number}",
         task=2,
@@ -126,7 +159,7 @@ def export_draw(request: Request) -> Response:
         updated=draw.created,
         address=base + draw_path(search.reader, draw.number),
         edit_address=f"{base}/searches/new?from={search.reader}",
-        articles=draw_articles(state, search, draw).articles(),
+        articles=articles.articles(parse_filters(request.query_params, state.collection).apply(articles)),
         wiki_url=state.wiki_url,
     )
     return export_listing(listing, request.path_params["suffix"])
@@ -166,9 +199,11 @@ def routes() -> list[BaseRoute]:
         Route("/searches/new", expensive(ask_for_search)),
         Route("/searches/check", with_form(check_search, is_expensive=True), methods=["POST"]),
         Route("/searches/preview", expensive(show_preview)),
+        Route("/searches/preview", with_form(show_form_preview, is_expensive=True), methods=["POST"]),
         Route("/searches/goal", with_form(show_goal, is_expensive=True), methods=["POST"]),
         Route("/searches", with_form(create_search, is_expensive=True), methods=["POST"]),
         Route("/searches/{token:token}", show_search),
+        Route("/searches/{token:token}/fairness", show_search_fairness),
         Route("/searches/{token:token}/draws", with_form(create_draw), methods=["POST"]),
         Route("/searches/{token:token}/draws/{number:number}", show_draw),
         Route("/searches/{token:token}/draws/{number:number}.{suffix}", export_draw),

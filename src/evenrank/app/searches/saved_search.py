@@ -47,11 +47,14 @@ MOST_EXCHANGES = 200
 LEAST_GAIN = 1e-6
 """Squared exposure that an exchange must gain; far above what rounding of numbers leaves."""
 
+REACH = 5.0
+"""How many times the number of articles that are expected to be relevant a search may show: people see every one."""
+
 
 def plan_draws(prepared: Prepared, fairness: float, request: Request) -> tuple[Kinds, dict[str, float]]:
     """Kinds (draw by rank), and what the policy proves of them."""
     candidates, target = prepared
-    ranked = Optimal(fairness=fairness).rank(candidates, target, request, derive(0))
+    ranked = Optimal(fairness=fairness, reach=REACH).rank(candidates, target, request, derive(0))
     return candidates.alignment.page_type[ranked.positions].astype(np.uint16), ranked.certificate
 
 
@@ -200,7 +203,7 @@ class SavedSearch(SavedRequest):
 def make_search(state: AppState, question: Question) -> SavedSearch:
     """The saved search of a question."""
     user_articles = read_user_articles(state, question)
-    prepared, reasons = find_matches(state, question, 2, user_articles)
+    prepared, reasons, question, left_out, choice = find_matches(state, question, 2, user_articles)
     candidates = prepared.candidates
     length = min(state.settings.draw_length, len(candidates))
     request = Request(2, state.settings.n_planned_draws, length, question.attention_model)
@@ -214,8 +217,8 @@ def make_search(state: AppState, question: Question) -> SavedSearch:
         kinds=candidates.alignment.page_type.astype(np.uint16),
         target=prepared.target.values,
         certificate=certificate,
-        model=describe_model(state.source.choice),
-        user_articles=user_articles.to_json() if user_articles else None,
+        model=describe_model(choice),
+        user_articles=user_articles.to_json(left_out) if user_articles else None,
         data=state.data,
     )
 

@@ -46,6 +46,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && isTyping(event.target)) return event.target.blur();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("#remark")) return event.target.form.requestSubmit();
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || isTyping(event.target)) return;
     if (!keysAreOn() || event.key === "Enter" && event.target.closest("a, button, summary, input, [tabindex='0']")) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -65,9 +66,10 @@
     try {
       const response = await fetch(address, options);
       const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-      if (!response.ok) throw new Error(fresh.querySelector("main p")?.textContent || fresh.body.textContent.trim());
+      const isRefused = response.status === 409; // somebody else was first: the page that comes shows what stands now
+      if (!response.ok && !isRefused) throw new Error(fresh.querySelector("main p")?.textContent || fresh.body.textContent.trim());
       show(fresh, response.url, options.isBack);
-      return true;
+      return !isRefused;
     } catch (error) {
       complain(error, options.method === "POST");
       return false;

@@ -32,14 +32,15 @@
     });
   });
 
+  var MENUS = "details.exports[open], details.drawer[open], details.row-menu[open]";
   function closeMenus(kept) {
-    document.querySelectorAll("details.exports[open]").forEach(function (menu) {
+    document.querySelectorAll(MENUS).forEach(function (menu) {
       if (menu !== kept) { menu.open = false; }
     });
   }
-  document.addEventListener("click", function (event) { closeMenus(event.target.closest("details.exports")); });
+  document.addEventListener("click", function (event) { closeMenus(event.target.closest(MENUS)); });
   document.addEventListener("keydown", function (event) {
-    var menu = event.key === "Escape" && document.querySelector("details.exports[open]");
+    var menu = event.key === "Escape" && document.querySelector(MENUS);
     if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
   });
 
@@ -51,5 +52,48 @@
         button.textContent = document.body.dataset.copied;
       });
     });
+  });
+  // Rows of articles: Tab reaches one row, the arrow keys the others.
+  function itemsOf(row) {
+    return Array.prototype.filter.call(row.querySelectorAll("a[href], button, summary"), function (item) {
+      return item.checkVisibility ? item.checkVisibility() : item.getClientRects().length > 0;
+    });
+  }
+  function letOneRowBeReached(table, current) {
+    table.querySelectorAll("tbody tr").forEach(function (row) {
+      row.querySelectorAll("a[href], button, summary").forEach(function (item) { item.tabIndex = row === current ? 0 : -1; });
+    });
+    table.currentRow = current;
+  }
+  document.querySelectorAll("table[data-rows]").forEach(function (table) {
+    var isMirrored = document.documentElement.dir === "rtl";
+    letOneRowBeReached(table, document.querySelector("tbody tr:target") || table.querySelector("tbody tr"));
+    table.addEventListener("focusin", function (event) {
+      var row = event.target.closest("tbody tr");
+      if (row && row !== table.currentRow) { letOneRowBeReached(table, row); }
+    });
+    table.addEventListener("keydown", function (event) {
+      var row = event.target.closest("tbody tr"), items = row && itemsOf(row), at = items ? items.indexOf(event.target) : -1;
+      if (at < 0 || event.altKey || event.ctrlKey || event.metaKey) { return; }
+      var forward = isMirrored ? "ArrowLeft" : "ArrowRight", back = isMirrored ? "ArrowRight" : "ArrowLeft", next = null;
+      var rows = row.parentNode.rows, other = { ArrowDown: row.nextElementSibling, ArrowUp: row.previousElementSibling, Home: rows[0], End: rows[rows.length - 1] }[event.key];
+      if (event.key === forward) { next = items[at + 1]; }
+      if (event.key === back) { next = items[at - 1]; }
+      if (other) {
+        closeMenus(null);
+        items = itemsOf(other);
+        next = items[Math.min(at, items.length - 1)];
+      }
+      if (next) { event.preventDefault(); letOneRowBeReached(table, next.closest("tr")); next.focus(); }
+    });
+  });
+  document.addEventListener("htmx:load", function (event) {
+    var mark = event.detail.elt, row = mark.closest && mark.closest("table[data-rows] tbody tr");
+    if (!row || !mark.dataset.said) { return; }
+    letOneRowBeReached(row.closest("table"), row);
+    closeMenus(null);
+    document.getElementById("said").textContent = mark.dataset.said + ": " + row.querySelector(".title").textContent;
+    var first = mark.querySelector("button");
+    if (first && document.activeElement === document.body) { first.focus(); }
   });
 }());

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,7 +12,7 @@ import orjson
 
 from evenrank.app.storage.saved_request import SHARED_BY, TABLES, Table, delete_request
 from evenrank.app.storage.shares import PREFIX
-from evenrank.app.storage.store import LIMITS, limit_of, new_token, now
+from evenrank.app.storage.store import LIMITS, limit_of, new_token, now, server_secret
 from evenrank.database.database import Database
 
 _WORK = {"work_list": (("list_mark", "series"),), "saved_search": (("draw", "search"), ("mark", "search"))}
@@ -183,7 +185,7 @@ def remove_person(store: Database, key: str) -> None:
             delete_request(store, thing, row["shared_number"])
     with store.transaction() as connection:
         stranger = new_token()
-        for table in ("mark", "list_mark", "draw"):
+        for table in ("mark", "list_mark", "correction", "draw"):
             connection.execute(f"UPDATE {table} SET name = '', editor = ? WHERE editor = ?", (stranger, key))
         connection.execute("DELETE FROM share WHERE person = ?", (key,))
         connection.execute("DELETE FROM session WHERE person = ?", (key,))
@@ -199,3 +201,21 @@ def set_limits(store: Database, values: Mapping[str, int]) -> None:
                 raise ValueError(f"{name} must be from {limit.least:,} to {limit.most:,}")
             connection.execute("DELETE FROM setting WHERE name = ?", (name,))
             connection.execute("INSERT INTO setting VALUES (?, ?)", (name, str(value)))
+
+
+ADMIN = "admin"
+"""Setting that the secret link of the administration page depends on; stores of which it was never changed lack it."""
+
+
+def renew_admin_link(store: Database) -> None:
+    """End the secret link of the administration page, and what browsers that opened it were allowed."""
+    with store.transaction() as connection:
+        connection.execute("DELETE FROM setting WHERE name = ?", (ADMIN,))
+        connection.execute("INSERT INTO setting VALUES (?, ?)", (ADMIN, new_token()))
+
+
+def admin_key(store: Database) -> str:
+    """The secret part of the link for whoever runs the server, derived from what the store has."""
+    row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (ADMIN,)).fetchone()
+    message = ADMIN if row is None else f"{ADMIN} {row['value']}"
+    return hmac.new(server_secret(store).encode(), message.encode(), hashlib.sha256).hexdigest()[:32]

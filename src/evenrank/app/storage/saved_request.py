@@ -11,7 +11,13 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.app.articles.user_articles import SourceReport, importance_from_json, reports_from_json
+from evenrank.app.articles.collection_view import Corrections
+from evenrank.app.articles.user_articles import (
+    SourceReport,
+    importance_from_json,
+    left_out_from_json,
+    reports_from_json,
+)
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import Question, question_from_json
@@ -20,7 +26,13 @@ from evenrank.database.database import Database
 from evenrank.retrieval.model_choice import ModelChoice
 from evenrank.retrieval.query.evidence import Reasons
 
-WORDS = {"untrained": "words", "dph": "words", "hybrid": "words and text vectors", "learned": "a learned model"}
+WORDS = {
+    "untrained": "words",
+    "dph": "words",
+    "bm25": "words",
+    "hybrid": "words and text vectors",
+    "learned": "a learned model",
+}
 """What each kind of model goes by, for visitors."""
 
 
@@ -135,6 +147,16 @@ class SavedRequest:
     """Whether it was opened by the link that can only read."""
 
     @property
+    def is_made_by_marks(self) -> bool:
+        """Whether marks or corrections decided which articles it has."""
+        return False
+
+    @property
+    def regions_corrected(self) -> Corrections:
+        """The regions that count for it in place of those of the data."""
+        return ()
+
+    @property
     def title(self) -> str:
         return self.name or self.question.title
 
@@ -162,6 +184,11 @@ class SavedRequest:
     def reports(self) -> tuple[SourceReport, ...]:
         """What became of each source."""
         return reports_from_json(self.user_articles)
+
+    @cached_property
+    def left_out(self) -> tuple[int, dict[str, int]]:
+        """How many articles were brought, and how many of them are not listed, by reason."""
+        return left_out_from_json(self.user_articles)
 
     @cached_property
     def importance(self) -> Mapping[int, str]:
@@ -231,8 +258,8 @@ def delete_request(store: Database, table: Table, number: int) -> None:
         if table == "work_list":
             versions = "SELECT number FROM work_list WHERE series = ?"
             connection.execute(f"DELETE FROM trade_off WHERE work_list IN ({versions})", (number,))
-            connection.execute("DELETE FROM list_mark WHERE series = ?", (number,))
-            connection.execute("DELETE FROM publication WHERE series = ?", (number,))
+            for part in ("list_mark", "correction", "wiki_count", "publication"):
+                connection.execute(f"DELETE FROM {part} WHERE series = ?", (number,))
             connection.execute("DELETE FROM work_list WHERE series = ?", (number,))
         else:
             for part in ("mark", "draw"):

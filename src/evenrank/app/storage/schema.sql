@@ -24,7 +24,9 @@ CREATE TABLE work_list (
     name TEXT,                    -- title given later; NULL: that of the question
     archived TEXT,                -- when it was archived; NULL: it was not
     is_private INTEGER NOT NULL DEFAULT 0,  -- 1: only its owner and those it is shared with
-    titles TEXT                   -- title of each page when the list was made, as JSON; NULL: not recorded
+    titles TEXT,                  -- title of each page when the list was made, as JSON; NULL: not recorded
+    has_marks INTEGER NOT NULL DEFAULT 0,   -- 1: marks or corrections decided which articles it has
+    corrections TEXT              -- regions by page id that differ from those of the data, as JSON; NULL: none
 );
 CREATE INDEX work_list_owner ON work_list (owner, number);
 CREATE UNIQUE INDEX work_list_reader ON work_list (reader);
@@ -93,6 +95,25 @@ CREATE TABLE list_mark (          -- the work on a list, whatever its version
     PRIMARY KEY (series, page_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE correction (         -- regions that people corrected for a list, whatever its version
+    series INTEGER NOT NULL,
+    page_id INTEGER NOT NULL,
+    region TEXT NOT NULL,         -- the right region; empty: not known
+    note TEXT NOT NULL DEFAULT '',
+    editor TEXT NOT NULL,
+    name TEXT NOT NULL DEFAULT '',
+    created TEXT NOT NULL,
+    PRIMARY KEY (series, page_id)
+) WITHOUT ROWID;
+
+CREATE TABLE wiki_count (         -- what articles of a list have and lack on the wiki, whatever its version
+    series INTEGER NOT NULL,
+    page_id INTEGER NOT NULL,
+    counts TEXT NOT NULL,         -- by the fields of WorkCounts, as JSON
+    created TEXT NOT NULL,
+    PRIMARY KEY (series, page_id)
+) WITHOUT ROWID;
+
 CREATE TABLE publication (        -- the page of the wiki that a list was last published on, whatever its version
     series INTEGER PRIMARY KEY,
     page TEXT NOT NULL,
@@ -124,3 +145,11 @@ CREATE TABLE session (
     access TEXT NOT NULL DEFAULT ''  -- token for acting on the wiki in that person's name; it never leaves the server
 ) WITHOUT ROWID;
 CREATE INDEX session_person ON session (person);
+
+CREATE TABLE people_band (        -- how large a group of people is in a subject, coarsely and with noise
+    number INTEGER PRIMARY KEY,
+    dimension TEXT NOT NULL,
+    pages BLOB NOT NULL,          -- page ids of the people counted, ascending
+    band INTEGER NOT NULL,
+    created TEXT NOT NULL
+);

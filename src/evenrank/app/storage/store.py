@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -15,10 +15,10 @@ import orjson
 from evenrank.core.text_ids import TextIds
 from evenrank.database.database import Connection, Database, Location, open_database
 from evenrank.database.schema import Schema
-from evenrank.errors import DamagedStoreError, EvenrankError
+from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError
 from evenrank.trec.collection import Collection
 
-VERSION = 5
+VERSION = 7
 """A file of an earlier version is upgraded by `upgrade_N.sql`, step by step, when it is opened."""
 TOKEN_BYTES = 16
 """Random bytes in a link: 2^128 links are not guessed."""
@@ -139,22 +139,41 @@ def keep_collection(store: Database, collection: Collection) -> None:
     A newer import of the same wiki has most of its pages, under the same ids and titles. Another wiki has others under
     the same ids, and its titles would be shown in lists that were made of something else.
     """
-    row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (SAMPLE,)).fetchone()
-    known: dict[str, str] = orjson.loads(row[0]) if row is not None else {}
-    pages = np.array(list(map(int, known)) or [0], np.int64)
-    here = pages[collection.rows_of(pages) >= 0].tolist() if known else []
-    n_same = sum(known[str(page)] == mark for page, mark in _marks(collection, here).items())
-    if known and has_lists(store) and (not here or 2 * n_same < len(here)):
+    known = _sample_in(store)
+    if has_lists(store) and not _is_of(known, collection):
         raise EvenrankError(
             f"{store.path}: its lists are of another collection than {collection.path} "
             "(name another file or database with --store)"
         )
     rows = np.linspace(0, max(0, len(collection) - 1), min(N_SAMPLED, len(collection))).round().astype(int)
-    sample = _marks(collection, [int(page) for page in collection.page_ids[rows]])
-    value = orjson.dumps({str(page): mark for page, mark in sample.items()}).decode()
-    if row is None or value != row[0]:
+    sample = {str(page): mark for page, mark in _marks(collection, collection.page_ids[rows].tolist()).items()}
+    if sample != known:
         with store.transaction() as connection:
-            connection.execute(upsert("setting", ("name",), "value"), (SAMPLE, value))
+            connection.execute(upsert("setting", ("name",), "value"), (SAMPLE, orjson.dumps(sample).decode()))
+
+
+def check_collection(store: Database, collection: Collection) -> None:
+    """StoreUnavailableError when a server of another collection has taken the store meanwhile.
+
+    While a store has no lists, it goes to the server that started last.
+    """
+    if not _is_of(_sample_in(store), collection):
+        raise StoreUnavailableError(store.path, f"a server of another collection than {collection.path} uses it")
+
+
+def _sample_in(store: Database) -> dict[str, str]:
+    row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (SAMPLE,)).fetchone()
+    return {} if row is None else orjson.loads(row[0])
+
+
+def _is_of(known: Mapping[str, str], collection: Collection) -> bool:
+    """Whether pages that a store remembers are those of a collection, or an earlier version of it."""
+    if not known:
+        return True
+    pages = np.array(list(map(int, known)), np.int64)
+    here = pages[collection.rows_of(pages) >= 0].tolist()
+    n_same = sum(known[str(page)] == mark for page, mark in _marks(collection, here).items())
+    return bool(here) and 2 * n_same >= len(here)
 
 
 def _marks(collection: Collection, pages: Sequence[int]) -> dict[int, str]:

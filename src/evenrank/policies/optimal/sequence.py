@@ -96,22 +96,22 @@ class OptimalSequence(CheckedPolicy):
     )
 
     fairness: Weight = 1.0
-    """Weight of fairness against relevance; 0 is the order by relevance. All of the relevance is worth 1.25 % of the
-    squared exposure, divided by this, or by its square where that is less."""
+    """Weight of fairness against relevance; 0 is the order by relevance, 1 suits most cases, and larger values give
+    more weight to EE-L. The explanation of `optimal` has the formula."""
     min_precision: Share = 0.0
     """Smallest expected share of relevant pages in all rankings. Fairness is weakened until it is met; where that is
     impossible, until 98 % of what can be reached is."""
-    reach: Weight = 5.0
+    reach: Weight = 0.0
     """Only this many times the number of pages that are expected to be relevant, the most relevant ones, are used to
-    fill a group (at least twice as many as a ranking has ranks); 0 uses them all."""
+    fill a group (at least twice as many as a ranking has ranks), which keeps rankings on topic; 0 uses all pages."""
     keep_relevance: Share = 0.6
     """Smallest share of the relevance of the order by relevance that a sequence keeps. Where fairness would cost more,
     the candidates least likely to be relevant are left out; 0 is off, and a `fairness` above 1 divides it."""
     spread: Weight = 0.1
     """Weight of item-level fairness, which gives equally good pages equal exposure; 0 favours the best of each kind."""
     include_above: Weight = 0.15
-    """Pages at least this likely to be relevant are shown at least once, as far as a quarter of the exposure of their
-    kind allows, and have a tenth of their fair exposure, as far as 2 % of all exposure allows; above 1 is off."""
+    """Pages at least this likely to be relevant are shown at least once, if there is room among pages of their kind,
+    and get a tenth of their fair exposure; above 1 is off."""
     relevant_only: bool = False
     """Count the exposure of a page only as far as it is relevant (`official-2022`)."""
     head_depth: PageCountOrAll = 0

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
 from evenrank.parallel import n_cores
-from evenrank.retrieval.encode.encoder import CROSS_ENCODER, Device, Network, packaged_files, torch_network
+from evenrank.retrieval.encode.encoder import Device, Network, network_files, torch_network
+from evenrank.retrieval.encode.models import MINILM
 from evenrank.retrieval.encode.torch_network import TorchNetwork
 from evenrank.retrieval.encode.vector_cache import PairScores
 from evenrank.retrieval.engine.protocol import Engine
@@ -24,11 +25,11 @@ N_TOKENS = 200
 
 
 class CrossEncoder:
-    """The packaged MiniLM, trained on MS MARCO to tell whether a passage answers a query."""
+    """MiniLM, trained on MS MARCO to tell whether a passage answers a query."""
 
     def __init__(self, device: Device = "cpu") -> None:
         self.device = device
-        self.files = packaged_files(CROSS_ENCODER, "dense" if device == "cpu" else "gpu")
+        self.files = network_files(MINILM)
 
     @cached_property
     def fingerprint(self) -> str:

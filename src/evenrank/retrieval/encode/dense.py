@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from evenrank.core.records import Topic
 from evenrank.core.settings import check_value
 from evenrank.core.types import FilePath, Floats
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.io.atomic import atomic_file
 from evenrank.progress import track
 from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings, Vectors
+from evenrank.retrieval.encode.models import BGE, installed_encoders
 from evenrank.retrieval.encode.vector_cache import TextVectors, VectorCache, dot_products
 from evenrank.retrieval.engine.engines import index_folder, open_index
+from evenrank.retrieval.engine.indexing import only_build
 from evenrank.retrieval.engine.protocol import Engine, StoredPage
 from evenrank.retrieval.word_lists import lines_of
 from evenrank.trec.collection import Collection, as_collection
@@ -187,40 +189,108 @@ def _direction(vectors: Floats) -> Floats:
 
 
 RECORD = "vectors.json"
-"""File beside an index that says which encoder made the vectors of all pages, and in which arithmetic."""
+"""File beside an index that says which encoders made the vectors of all pages, and in which arithmetic."""
 PAGES_AT_ONCE = 100_000
 """Pages whose vectors are made before the file is read again."""
 
 
-def encode_index(collection: Collection | FilePath, encoder: EncoderSettings | None = None) -> DenseScorer:
+def encode_index(collection: Collection | FilePath, encoder: EncoderSettings | None = None) -> tuple[DenseScorer, ...]:
     """The vectors of all pages of a collection's index, made as far as they are missing.
 
-    An interrupted call resumes where it stopped: vectors are kept beside the index as they are made. The index records
-    the encoder and its arithmetic, so that searches use the same.
+    Without an `encoder`, by each of the known text encoders that are on this machine: two see more than one. An
+    interrupted call resumes where it stopped: vectors are kept beside the index as they are made. The index records the
+    encoders and their arithmetic, so that searches use the same.
     """
     opened = as_collection(collection)
-    scorer = DenseScorer.open(open_index(opened), Encoder(encoder), index_folder(opened))
-    page_ids = scorer.engine.page_ids()
+    with only_build(opened):
+        folder, engine = index_folder(opened), open_index(opened)
+        scorers = [DenseScorer.open(engine, Encoder(settings), folder) for settings in usual_encoders(encoder)]
+        for scorer in scorers:
+            for page_ids in _blocks(engine.page_ids()):
+                scorer.encode(page_ids, f"vectors by {scorer.encoder.name}")
+        record_encoders(folder, [scorer.encoder for scorer in scorers])
+    return tuple(scorers)
+
+
+def keep_vectors(
+    earlier: Path,
+    known: Engine | None,
+    folder: Path,
+    engine: Engine,
+    changed: NDArray[np.integer] | None = None,
+) -> None:
+    """Give the index in `folder` vectors of all its pages, by the encoders of the index in `earlier`, which has such.
+
+    Vectors of pages whose texts are the same in `known`, the earlier index, are taken over, and the others made; all
+    are made when it is None. Only the texts of `changed` pages, if these are known, are compared.
+    """
+    for path in earlier.glob("queries-*.bin"):
+        if not (folder / path.name).exists():
+            with atomic_file(folder / path.name) as file:
+                file.write(path.read_bytes())
+    encoders = [Encoder(settings) for settings in recorded_encoders(earlier)]
+    try:
+        for encoder in encoders:
+            scorer = DenseScorer.open(engine, encoder, folder)
+            vectors = VectorCache(earlier / scorer.cache.path.name, encoder.n_dimensions)
+            for page_ids in _blocks(engine.page_ids()):
+                if known is not None:
+                    missing = scorer.cache.missing(page_ids)
+                    wanted = missing[~np.isin(missing, vectors.missing(missing))]
+                    may_differ = np.ones(len(wanted), bool) if changed is None else np.isin(wanted, changed)
+                    is_same = ~may_differ
+                    is_same[may_differ] = _have_same_texts(known, engine, wanted[may_differ])
+                    scorer.cache.take_over(vectors, wanted[is_same])
+                scorer.encode(page_ids, f"vectors by {encoder.name}")
+    except MissingExtraError as error:
+        fix = "or leave the vectors out: evenrank index --no-dense"
+        raise EvenrankError(f"{earlier}: has text vectors, which new pages need too: {error} ({fix})") from error
+    record_encoders(folder, encoders)
+
+
+def _blocks(page_ids: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
     for start in range(0, len(page_ids), PAGES_AT_ONCE):
-        scorer.encode(np.asarray(page_ids[start : start + PAGES_AT_ONCE]), "vectors")
-    _record(index_folder(opened), scorer.encoder)
-    return scorer
+        yield np.asarray(page_ids[start : start + PAGES_AT_ONCE])
 
 
-def recorded_encoder(folder: Path) -> EncoderSettings | None:
-    """The encoder whose vectors an index has for all pages; None when it has none."""
+def _have_same_texts(known: Engine, engine: Engine, page_ids: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Whether what is encoded of each page is the same in two indexes."""
+    is_same = np.ones(len(page_ids), bool)
+    for start in range(0, len(page_ids) if known is not engine else 0, ENCODED_AT_ONCE):
+        ids = page_ids[start : start + ENCODED_AT_ONCE].tolist()
+        pairs = zip(known.stored(ids), engine.stored(ids), strict=True)
+        is_same[start : start + len(ids)] = [bool(a and b and encoded_texts(a) == encoded_texts(b)) for a, b in pairs]
+    return is_same
+
+
+def usual_encoders(given: EncoderSettings | None) -> list[EncoderSettings]:
+    """The encoder that was given; where none was named, those on this machine, of which two are used at most."""
+    device = "cpu" if given is None else given.device
+    if given is not None and given != EncoderSettings(device=device):
+        return [given]
+    names = installed_encoders()[:2] or [BGE]
+    return [EncoderSettings(None if name == BGE else name, device=device) for name in names]
+
+
+def recorded_encoders(folder: Path) -> tuple[EncoderSettings, ...]:
+    """The encoders whose vectors an index has for all pages."""
     path = folder / RECORD
     if not path.is_file():
-        return None
+        return ()
     try:
         record = orjson.loads(path.read_bytes())
-        settings: EncoderSettings = check_value(record["encoder"], EncoderSettings)
+        found = [record["encoder"], *(each["encoder"] for each in record.get("further", ()))]
+        return tuple(check_value(settings, EncoderSettings) for settings in found)
     except (ValueError, KeyError, TypeError) as error:
         raise EvenrankError(f"{path}: damaged: {error} (run: evenrank index --dense)") from error
-    return settings
 
 
-def _record(folder: Path, encoder: Encoder) -> None:
-    record = {"encoder": asdict(encoder.settings), "fingerprint": encoder.fingerprint, "arithmetic": encoder.arithmetic}
+def record_encoders(folder: Path, encoders: Sequence[Encoder]) -> None:
+    """Say which encoders made the vectors of all pages of an index."""
+    first, *further = (
+        {"encoder": asdict(each.settings), "fingerprint": each.fingerprint, "arithmetic": each.arithmetic}
+        for each in encoders
+    )
+    record = {**first, "further": further} if further else first
     with atomic_file(folder / RECORD) as file:
         file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")

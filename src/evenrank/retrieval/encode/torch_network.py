@@ -22,7 +22,13 @@ _QUANTISED = "_quantized"
 
 
 def read_weights(model: Path) -> dict[str, Array]:
-    """Arrays by name, such as `encoder.layer.0.attention.self.query.weight`; matrices are input by output."""
+    """Arrays by name, such as `encoder.layer.0.attention.self.query.weight`; matrices are input by output.
+
+    From an ONNX file, or from such arrays in a file of numpy (.npz), which needs no package `onnx`.
+    """
+    if model.suffix == ".npz":
+        with np.load(model) as arrays:
+            return {name: arrays[name] for name in arrays.files}
     try:
         import onnx
         from onnx import numpy_helper

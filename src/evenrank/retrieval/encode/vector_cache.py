@@ -28,7 +28,7 @@ def read_file_records(path: Path, dtype: np.dtype[Any]) -> NDArray[np.void]:
 
 
 def append_records(path: Path, dtype: np.dtype[Any], records: Iterable[NDArray[np.void]]) -> None:
-    """Add records one by one, as they are made."""
+    """Add records, one or several at a time, as they are made."""
     with path.open("ab", buffering=dtype.itemsize * N_BUFFERED) as file, _alone(file):
         file.truncate(path.stat().st_size // dtype.itemsize * dtype.itemsize)
         for record in records:
@@ -177,6 +177,15 @@ class VectorCache:
         try:
             append_records(self.path, self._dtype, (self._record(page_id, vector) for page_id, vector in pages))
         finally:
+            self._records = _Records(read_file_records(self.path, self._dtype))
+
+    def take_over(self, other: VectorCache, page_ids: NDArray[np.integer]) -> None:
+        """Append the vectors that another file has of these pages."""
+        known = other._records
+        at = known.order[np.searchsorted(known.page_ids, page_ids)]
+        if len(at):
+            parts = (known.values[at[start : start + BLOCK]] for start in range(0, len(at), BLOCK))
+            append_records(self.path, self._dtype, parts)
             self._records = _Records(read_file_records(self.path, self._dtype))
 
     def _record(self, page_id: int, vector: Vectors) -> NDArray[np.void]:

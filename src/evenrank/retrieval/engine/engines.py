@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import unquote
 
 import orjson
 
@@ -13,10 +16,11 @@ from evenrank.errors import NoIndexError, UnknownNameError
 from evenrank.io.atomic import atomic_file
 from evenrank.parallel import n_cores
 from evenrank.plugins import Registry, instances
-from evenrank.retrieval.engine.protocol import Engine, IndexLayout
+from evenrank.retrieval.engine.protocol import Engine, IndexLayout, UpdatingEngine
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
 from evenrank.trec.arrays import CLASS_FILES
 from evenrank.trec.collection import Collection
+from evenrank.trec.manifest import BUILD_FILE, is_changes, is_index_complete, previous_manifest
 
 DEFAULT_ADDRESS = "tantivy"
 """The engine of an index unless another is named: a folder on this machine."""
@@ -32,10 +36,11 @@ class CreateEngine(Protocol):
 
 @dataclass(frozen=True)
 class EngineKind:
-    """How indexes of one engine are made and opened.
+    """How indexes of one engine are made, opened and removed.
 
-    Both functions take the address as the user wrote it, the folder that belongs to the index, the layout of its
-    fields, and the number of writer threads. `create` may be told how many pages are to come. `open` raises
+    All functions take the address as the user wrote it, the folder that belongs to the index, the layout of its
+    fields, and the number of writer threads. Every build has a folder of its own, beside those of earlier builds,
+    which stay in use until the new index is complete. `create` may be told how many pages are to come. `open` raises
     EvenrankError when there is no such index.
     """
 
@@ -43,11 +48,19 @@ class EngineKind:
     """The address without what follows `://`."""
     about: str
     create: CreateEngine
-    """A new, empty index in place of any earlier one."""
+    """A new, empty index in an empty folder."""
     open: Callable[[str, Path, IndexLayout, int], Engine]
     """The index as far as it was committed."""
     check: Callable[[str, Path], None] = lambda address, folder: None
-    """EvenrankError when no index can be made at the address; asked before an earlier index is removed."""
+    """EvenrankError when no index can be made at the address; asked before anything is written."""
+    remove: Callable[[str, Path], None] = lambda address, folder: None
+    """Remove what an index has outside its folder; nobody uses it any more, and its folder is removed afterwards."""
+    copy: Callable[[str, Path, Path, IndexLayout], UpdatingEngine | None] | None = None
+    """A new index, in the second folder, with the pages of the finished one in the first, to be changed; None where
+    that index cannot be changed. Without it, changed pages mean that the index is built anew."""
+    keeps_previous: bool = False
+    """Whether the index before the current one stays until the next build: servers on other machines, whose copy of
+    the collection's folder nobody here knows of, may still search it."""
     takes_prepared: bool = False
     """Whether its indexes are a `PreparingEngine`, so that Spark can prepare the pages."""
 
@@ -60,6 +73,10 @@ def _create_tantivy(
 
 def _open_tantivy(address: str, folder: Path, layout: IndexLayout, n_threads: int) -> Engine:
     return TantivyEngine.open(folder / "pages", layout, n_threads)
+
+
+def _copy_tantivy(address: str, source: Path, folder: Path, layout: IndexLayout) -> UpdatingEngine | None:
+    return TantivyEngine.copy(source / "pages", folder / "pages", layout)
 
 
 def _create_opensearch(
@@ -82,18 +99,30 @@ def _check_opensearch(address: str, folder: Path) -> None:
     check_cluster(Address.parse(address, folder))
 
 
+def _remove_opensearch(address: str, folder: Path) -> None:
+    from evenrank.retrieval.engine.opensearch_engine import remove_index
+
+    remove_index(address, folder)
+
+
 OPENSEARCH = EngineKind(
     "opensearch",
     "a cluster: opensearch://HOST:PORT,… (TLS: opensearch+https://HOST:PORT,…)",
     _create_opensearch,
     _open_opensearch,
     _check_opensearch,
+    _remove_opensearch,
+    keeps_previous=True,
     takes_prepared=True,
 )
 """Offered by an entry point of this package, as the engines of other packages are."""
 ENGINES: Registry[EngineKind] = Registry(
     "engines",
-    {"tantivy": EngineKind("tantivy", "a folder on this machine (the default)", _create_tantivy, _open_tantivy)},
+    {
+        "tantivy": EngineKind(
+            "tantivy", "a folder on this machine (the default)", _create_tantivy, _open_tantivy, copy=_copy_tantivy
+        )
+    },
     instances(EngineKind, lambda kind: kind.scheme),
 )
 """Engines by the scheme of their address; all but the default one come in as plug-ins do."""
@@ -107,7 +136,22 @@ def engine_kind(address: str) -> EngineKind:
     return ENGINES[scheme]
 
 
-FILE_NAME = "build.json"
+PASSWORD_VARIABLE = "EVENRANK_ENGINE_PASSWORD"  # no password # nosec B105
+"""Where the password of an engine is, when its address names a user without one. An index remembers no password."""
+_LOGIN = re.compile(r"(?<=://)([^/?#@:]+):([^/?#@]*)@")
+
+
+def remembered_address(address: str) -> str:
+    """The address of an engine as an index may remember it; its password is in the environment of this process."""
+    found = _LOGIN.search(address)
+    if found is None:
+        return address
+    os.environ[PASSWORD_VARIABLE] = unquote(found[2])
+    return f"{address[: found.start()]}{found[1]}@{address[found.end() :]}"
+
+
+NO_INDEX = ".no-index"
+"""Name that no folder has."""
 SCHEMA_VERSION = 3
 """Changes when an index must be built anew."""
 
@@ -127,7 +171,10 @@ class BuildState:
 def sources_of(collection: Collection) -> dict[str, str]:
     """Fingerprints of what an index of this collection is made from."""
     files = collection.manifest.sources.items()
-    marks = {name: f"{source.size_bytes}:{source.md5}" for name, source in files if name in ("corpus", "metadata")}
+    made_from = ("corpus", "metadata")
+    marks = {
+        name: f"{source.size_bytes}:{source.md5}" for name, source in files if name in made_from or is_changes(name)
+    }
     known = collection.manifest.files
     marks |= {name: known[name].crc32 for name in CLASS_FILES if name in known}  # earlier imports left the field out
     return {**marks, "schema": str(SCHEMA_VERSION)}
@@ -141,7 +188,7 @@ def layout_of(collection: Collection) -> IndexLayout:
 def read_state(folder: Path) -> BuildState | None:
     """The state of the build in a folder; None when there is none that can be read."""
     try:
-        record = orjson.loads((folder / FILE_NAME).read_bytes())
+        record = orjson.loads((folder / BUILD_FILE).read_bytes())
         layout = IndexLayout()
         if "layout" in record:
             layout = IndexLayout(tuple(record["layout"]["groups"]), record["layout"]["language"])
@@ -153,12 +200,27 @@ def read_state(folder: Path) -> BuildState | None:
 def write_state(folder: Path, state: BuildState) -> None:
     """Put the state in place, in one step."""
     folder.mkdir(parents=True, exist_ok=True)
-    with atomic_file(folder / FILE_NAME) as file:
+    with atomic_file(folder / BUILD_FILE) as file:
         file.write(orjson.dumps(asdict(state)))
 
 
 def index_folder(collection: Collection) -> Path:
-    return collection.path / "index"
+    """The folder of the index of a collection's data, which may have been built since the collection was opened; a
+    folder that does not exist when they have none."""
+    known = collection.manifest.index_folder
+    if known and (collection.path / known).is_dir():
+        return collection.path / known
+    current = previous_manifest(collection.path)
+    if current is not None and current.data_folder == collection.manifest.data_folder and current.index_folder:
+        return collection.path / current.index_folder
+    return collection.path / NO_INDEX
+
+
+def built_folders(path: Path) -> list[Path]:
+    """The folders of a collection that hold indexes, complete or not, the oldest first."""
+    numbered = [found for found in path.glob("index-*") if found.name.removeprefix("index-").isdecimal()]
+    numbered.sort(key=lambda found: int(found.name.removeprefix("index-")))
+    return [found for found in (path / "index", *numbered) if (found / BUILD_FILE).is_file()]
 
 
 def open_index(collection: Collection) -> Engine:
@@ -167,6 +229,8 @@ def open_index(collection: Collection) -> Engine:
     state = read_state(folder)
     run = f"run: evenrank index {collection.path}"
     if state is None:
+        if unfinished := [built for built in built_folders(collection.path) if not is_index_complete(built)]:
+            raise NoIndexError(f"{unfinished[-1]}: the index is not finished ({run}; it resumes)")
         raise NoIndexError(f"{collection.path}: no index ({run})")
     if state.sources != (wanted := sources_of(collection)):
         is_older = {**state.sources, "schema": wanted["schema"]} == wanted

@@ -1,10 +1,13 @@
-"""Building the index of a collection: streaming, with constant memory, resumed where a killed build stopped."""
+"""Building the index of a collection: streaming, with constant memory, resumed where a killed build stopped.
+
+A build has a folder of its own beside the index in use. When it is complete, with the vectors of its pages if the
+earlier index has such, one new manifest switches the collection to it, and to the data that it was made from.
+"""
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from evenrank.core.groups import UNKNOWN_MASK
 from evenrank.core.records import NO_CLASS, Article
@@ -20,26 +24,41 @@ from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, reason_of
 from evenrank.garbage import rare_collections
 from evenrank.io.articles import ArticleFile, MappedBatch, map_articles
-from evenrank.io.atomic import temporary_folder
 from evenrank.io.content import START, Position
 from evenrank.io.faults import FaultLog
-from evenrank.io.locking import only_writer
+from evenrank.io.locking import no_leases, only_writer
 from evenrank.parallel import n_cores
 from evenrank.retrieval.engine.engines import (
     DEFAULT_ADDRESS,
     BuildState,
+    built_folders,
     engine_kind,
     index_folder,
     layout_of,
     read_state,
+    remembered_address,
     sources_of,
     write_state,
 )
-from evenrank.retrieval.engine.protocol import Engine, IndexLayout, IndexPage, PreparingEngine
+from evenrank.retrieval.engine.protocol import (
+    Engine,
+    EngineUnavailableError,
+    IndexLayout,
+    IndexPage,
+    PreparingEngine,
+)
 from evenrank.trec.arrays import names_at
 from evenrank.trec.checksums import write_checksums
-from evenrank.trec.collection import Collection, as_collection
+from evenrank.trec.collection import Collection, newest_collection
 from evenrank.trec.dimensions import OCCUPATION
+from evenrank.trec.manifest import (
+    Manifest,
+    next_folder,
+    previous_manifest,
+    put_index,
+    remove_folder,
+    remove_old_data,
+)
 from evenrank.wikipedia.annotate.inline import ENGLISH, Namespaces, site_names
 from evenrank.wikipedia.annotate.templates import infobox_names
 from evenrank.wikipedia.annotate.wikitext import has_markup, opening_paragraph, parse_wikitext
@@ -93,14 +112,34 @@ def with_metadata(collection: Collection, fields: list[PageFields]) -> Iterator[
     masks = {name: np.where(known, mask[rows], UNKNOWN_MASK).tolist() for name, mask in collection.masks.items()}
     classes = np.where(known, collection.quality_class[rows], NO_CLASS).tolist()
     scores = np.where(known, collection.quality_score[rows], np.nan).tolist()
-    named = names_at(collection.classes, rows)
-    for page, names, quality, score, *groups in zip(fields, named, classes, scores, *masks.values(), strict=True):
+    kinds_of_pages = kinds_by_metadata(collection, rows)
+    for page, kinds, quality, score, *groups in zip(
+        fields, kinds_of_pages, classes, scores, *masks.values(), strict=True
+    ):
         by_name = dict(zip(masks, groups, strict=True))
         page_id, title, lead, text, filed, boxed, kind = page
-        kinds = (*occupations(by_name.get(OCCUPATION.name, UNKNOWN_MASK)), *names)
         if kinds:
-            kind = "\n".join(filter(None, (kind, *kinds)))
+            kind = f"{kind}\n{kinds}" if kind else kinds
         yield IndexPage(page_id, title, lead, text, filed, boxed, kind, by_name, quality, score)
+
+
+def kinds_by_metadata(collection: Collection, rows: NDArray[np.intp]) -> list[str]:
+    """What the metadata say that the pages in some rows are, one kind a line; nothing for a row of −1."""
+    masks = [UNKNOWN_MASK] * len(rows)
+    if OCCUPATION.name in collection.masks:
+        masks = np.where(rows >= 0, collection.masks[OCCUPATION.name][rows], UNKNOWN_MASK).tolist()
+    named = names_at(collection.classes, rows)
+    return ["\n".join((*occupations(mask), *names)) for mask, names in zip(masks, named, strict=True)]
+
+
+def fields_of_pages(collection: Collection, pages: Iterable[IndexPage]) -> list[PageFields]:
+    """What `with_metadata` made pages of a collection from."""
+    indexed = list(pages)
+    rows = collection.rows_of(np.array([page.page_id for page in indexed], np.int32))
+    return [
+        PageFields(*page[:6], page.kind.removesuffix(kinds).removesuffix("\n") if kinds else page.kind)
+        for page, kinds in zip(indexed, kinds_by_metadata(collection, rows), strict=True)
+    ]
 
 
 @lru_cache(4096)
@@ -120,18 +159,23 @@ def prepare_pages(
     articles: tuple[Article, ...],
     fields: Callable[[tuple[Article, ...]], list[PageFields]],
     layout: IndexLayout,
-    path: Path,
+    version: tuple[Path, Manifest],
 ) -> PreparedPages:
-    """Articles of the collection at `path` as documents: most of the client's work. Runs on the executors of Spark."""
+    """Articles of a version of a collection as documents: most of the client's work. Runs on the executors of Spark."""
     from evenrank.retrieval.engine.opensearch_index import bulk_bodies
 
     latest = latest_pages(fields(articles))
-    return PreparedPages(len(latest), list(bulk_bodies(with_metadata(_collection(path), latest), layout)))
+    return PreparedPages(len(latest), list(bulk_bodies(with_metadata(_collection(*version), latest), layout)))
 
 
-@lru_cache(maxsize=1)
-def _collection(path: Path) -> Collection:
-    return Collection.open(path)
+_OPENED: list[Collection] = []
+"""The collection that this process, an executor of Spark, has open."""
+
+
+def _collection(path: Path, manifest: Manifest) -> Collection:
+    if not _OPENED or _OPENED[0].path != path or _OPENED[0].manifest != manifest:
+        _OPENED[:] = [Collection.open(path, manifest)]
+    return _OPENED[0]
 
 
 COMMIT_EVERY = 250_000
@@ -150,74 +194,135 @@ def build_index(
     commit_every: int = COMMIT_EVERY,
     on_commit: Callable[[int], None] = lambda n_added: None,
     spark: SparkSession | None = None,
+    keeps_vectors: bool = True,
 ) -> Engine:
-    """The index of a collection's corpus. A finished one is opened, a stopped one finished, any other replaced.
+    """The index of a collection's newest corpus. A finished one is opened, a stopped one finished, any other replaced.
+
+    Until the new index is complete, an earlier one stays in use, with the data that it was made from. If that one has
+    vectors of all pages, so has the new one: those of unchanged texts are taken over, the others made; unless
+    `keeps_vectors` is False.
 
     `engine` is the address of the engine that is to hold it; None keeps the engine that the collection's index has.
     `n_threads` write the index, by default one for each core; `workers` are processes that parse the articles for them,
     by default this one alone. `faults` gathers the records of the corpus that are skipped because they are broken. The
     executors of a `spark` session turn articles into documents for an engine on other machines; they see the collection
-    under the same path.
+    under the same path. The password in an address is not kept with the index: it becomes EVENRANK_ENGINE_PASSWORD of
+    this process, which later ones need, too.
     """
-    collection, faults = as_collection(collection), FaultLog() if faults is None else faults
+    collection, faults = newest_collection(collection), FaultLog() if faults is None else faults
+    engine = remembered_address(engine) if engine else None
     if collection.corpus is None:
         raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")
     n_threads = n_cores() if n_threads is None else max(1, n_threads)
-    with _only_build(collection, engine), rare_collections():
-        return _build(collection, faults, engine, n_threads, workers, commit_every, on_commit, spark)
-
-
-@contextmanager
-def _only_build(collection: Collection, address: str | None) -> Iterator[None]:
-    """A block in which no other process builds this index; a finished one needs no lock, so it may be read-only."""
-    found, finished = _states(collection, address)
-    lock = collection.path / ".index.lock"
-    with ExitStack() as stack:
-        if found == finished and lock.exists():  # a process was killed when its work was done
-            with suppress(EvenrankError, OSError), only_writer(lock, index_folder(collection)):
-                pass
-        if found != finished:
-            try:
-                stack.enter_context(only_writer(lock, index_folder(collection)))
-            except OSError as error:
-                text = f"{collection.path}: could not be written: {reason_of(error)}"
-                raise EvenrankError(f"{text} (an index is built in the collection's folder)") from error
-        yield
-
-
-def _states(collection: Collection, address: str | None) -> tuple[BuildState | None, BuildState]:
-    """The state of the index as it is, if there is one, and as it is to be when it is finished."""
-    found = read_state(index_folder(collection))
-    engine = address or (found.engine if found else DEFAULT_ADDRESS)
-    return found, BuildState(sources_of(collection), engine, layout_of(collection), is_complete=True)
-
-
-def _build(
-    collection: Collection,
-    faults: FaultLog,
-    engine: str | None,
-    n_threads: int,
-    workers: int | None,
-    commit_every: int,
-    on_commit: Callable[[int], None],
-    spark: SparkSession | None,
-) -> Engine:
-    _, finished = _states(collection, engine)
+    finished = _finished_state(collection, engine)
     if spark is not None and not engine_kind(finished.engine).takes_prepared:
         fix = "name an index on a cluster with --engine, or leave the options of Spark out"
         raise EvenrankError(
             f"{finished.engine}: pages are indexed by this machine, which Spark cannot speed up ({fix})"
         )
-    opened, state = _open_or_create(collection, engine, n_threads)
-    if state.is_complete:
+    folder = index_folder(collection)
+    if read_state(folder) == finished:
+        with suppress(EvenrankError, OSError), only_build(collection):  # what a killed process left
+            remove_old_indexes(collection.path)
+        return engine_kind(finished.engine).open(finished.engine, folder, finished.layout, n_threads)
+    with only_build(collection), rare_collections():
+        opened, folder, state = _open_or_create(collection, finished, n_threads)
+        if not state.is_complete:
+            _fill(collection, opened, faults, n_threads, workers, commit_every, on_commit, spark)
+            write_checksums(folder)
+            write_state(folder, finished)
+        if keeps_vectors:
+            _keep_vectors(collection, opened, folder)
+        put_index(collection.path, collection.manifest, folder.name)
+        remove_old_indexes(collection.path)
+        remove_old_data(collection.path)
         return opened
+
+
+@contextmanager
+def only_build(collection: Collection) -> Iterator[None]:
+    """A block in which no other process changes the indexes of a collection."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(only_writer(collection.path / ".index.lock", collection.path))
+        except OSError as error:
+            text = f"{collection.path}: could not be written: {reason_of(error)}"
+            raise EvenrankError(f"{text} (an index is built in the collection's folder)") from error
+        yield
+
+
+def _finished_state(collection: Collection, address: str | None) -> BuildState:
+    """The state of the index when it is finished; without an address, the engine stays the one there is."""
+    current = previous_manifest(collection.path)
+    folders = [collection.path / current.index_folder] if current is not None and current.index_folder else []
+    found = filter(None, map(read_state, [*folders, *reversed(built_folders(collection.path))]))
+    engine = address or next((state.engine for state in found), DEFAULT_ADDRESS)
+    return BuildState(sources_of(collection), engine, layout_of(collection), is_complete=True)
+
+
+def _keep_vectors(collection: Collection, engine: Engine, folder: Path) -> None:
+    """Give a new index the vectors of all pages, if the index in use has them."""
+    from evenrank.retrieval.encode.dense import keep_vectors, recorded_encoders
+
+    current = previous_manifest(collection.path)
+    earlier = None if current is None or not current.index_folder else collection.path / current.index_folder
+    state = None if earlier is None else read_state(earlier)
+    if earlier is None or state is None or earlier == folder or not recorded_encoders(earlier):
+        return
+    known: Engine | None = engine
+    if state.sources != sources_of(collection):
+        try:
+            known = engine_kind(state.engine).open(state.engine, earlier, state.layout, 1)
+        except EvenrankError:  # its texts cannot be compared, so all vectors are made again
+            known = None
+    keep_vectors(earlier, known, folder, engine)
+
+
+def remove_old_indexes(path: Path) -> None:
+    """Remove the indexes that no manifest names and no process has leased; called by the only one that builds.
+
+    Of an engine on other machines, the index before the current one stays (`EngineKind.keeps_previous`).
+    """
+    current = previous_manifest(path)
+    if current is None:
+        return
+    in_use = read_state(path / current.index_folder)
+    old = [folder for folder in built_folders(path) if folder.name != current.index_folder]
+    for folder in old:
+        state = read_state(folder)
+        if state is None or in_use is None or _can_be_resumed(state, in_use):
+            continue
+        with suppress(EvenrankError, OSError):
+            kind = engine_kind(state.engine)
+            with no_leases(folder) as is_free:
+                if is_free and not (kind.keeps_previous and folder == old[-1]):
+                    kind.remove(state.engine, folder)
+                    remove_folder(folder)
+
+
+def _can_be_resumed(state: BuildState, in_use: BuildState) -> bool:
+    """Whether a build is to replace the index in use by one of another engine, and was stopped."""
+    return not state.is_complete and state.sources == in_use.sources and state.engine != in_use.engine
+
+
+def _fill(
+    collection: Collection,
+    opened: Engine,
+    faults: FaultLog,
+    n_threads: int,
+    workers: int | None,
+    commit_every: int,
+    on_commit: Callable[[int], None],
+    spark: SparkSession | None,
+) -> None:
+    """Add the articles that the last commit of a build does not cover, and publish the index."""
     build = _Build(collection, opened, Checkpoint.parse(opened.mark()), on_commit)
     start = build.reached.position
     source = collection.open_corpus()
     n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(source) else workers
     fields = partial(page_fields, namespaces=site_names(source.site))
-    path = collection.path.absolute()
-    function = fields if spark is None else partial(prepare_pages, fields=fields, layout=opened.layout, path=path)
+    session = (collection.path.absolute(), collection.manifest)
+    function = fields if spark is None else partial(prepare_pages, fields=fields, layout=opened.layout, version=session)
     mapped: Generator[MappedBatch[Any]] = map_articles(
         function, source, faults, label="index", n_workers=n_workers, start=start, spark=spark
     )
@@ -232,47 +337,36 @@ def _build(
             if build.n_waiting >= commit_every:
                 build.commit(end)
     build.finish(end)
-    write_checksums(index_folder(collection))
-    write_state(index_folder(collection), replace(state, is_complete=True))
-    return opened
 
 
-def _open_or_create(collection: Collection, address: str | None, n_threads: int) -> tuple[Engine, BuildState]:
-    """The index as far as it is, and its state; a new one when there is none that can be resumed.
-
-    An earlier index is removed when the new one has been made, and stays as it was when that fails.
-    """
-    folder = index_folder(collection)
-    found, finished = _states(collection, address)
+def _open_or_create(collection: Collection, finished: BuildState, n_threads: int) -> tuple[Engine, Path, BuildState]:
+    """The index as far as it is, its folder and state; a new one when there is none that can be resumed."""
     kind, state = engine_kind(finished.engine), replace(finished, is_complete=False)
-    if found is not None and replace(found, is_complete=False) == state:
-        opened = kind.open(state.engine, folder, state.layout, n_threads)
-        if found.is_complete or opened.mark():
-            return opened, found
-        opened.close()
-    _ = collection.classes  # if they are damaged, the index stays as it is
+    folders = built_folders(collection.path)
+    for folder in reversed(folders):
+        found = read_state(folder)
+        if found is not None and replace(found, is_complete=False) == state:
+            try:
+                opened = kind.open(state.engine, folder, state.layout, n_threads)
+            except EngineUnavailableError:
+                raise
+            except EvenrankError:  # killed before the engine had made it
+                continue
+            if found.is_complete or opened.mark():
+                return opened, folder, found
+            opened.close()
+    _ = collection.classes  # if they are damaged, nothing is written
+    current = previous_manifest(collection.path)
+    named = [found.name for found in folders] + ([current.index_folder] if current is not None else [])
+    folder = next_folder(collection.path, "index", *named)
     kind.check(state.engine, folder)
     n_pages = collection.manifest.counts.get("corpus_pages")
-    with _set_aside(folder):
-        created = kind.create(state.engine, folder, state.layout, n_threads, n_pages)
-        write_state(folder, state)
-    return created, state
-
-
-@contextmanager
-def _set_aside(folder: Path) -> Iterator[None]:
-    """A block that makes a folder anew: what was there is removed afterwards, and comes back when the block fails."""
-    with temporary_folder(folder) as kept:
-        earlier = kept / folder.name
-        if folder.exists():
-            os.replace(folder, earlier)
-        try:
-            yield
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            if earlier.exists():
-                os.replace(earlier, folder)
-            raise
+    write_state(folder, state)
+    try:
+        return kind.create(state.engine, folder, state.layout, n_threads, n_pages), folder, state
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 class Checkpoint(NamedTuple):

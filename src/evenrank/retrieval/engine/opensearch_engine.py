@@ -1,17 +1,22 @@
 """The OpenSearch engine: an index on a cluster, which answers as tantivy does because it is given the same words.
 
-A build writes an index of its own and an alias moves to it when the build is complete, so readers see the old index
-or the new one. A page's id is its document id: adding it again replaces it, and a build that was killed resumes.
+A build writes an index of its own and an alias moves to it when the build is complete. Readers search the index that
+their collection names, which outlives the next build; when it is gone nevertheless, under a copy of the collection's
+folder that nobody renews, they search the one that the alias names. A page's id is its document id: adding it again
+replaces it, and a build that was killed resumes.
+
 Answers differ in one thing: a phrase is found here even where a run of forty or more letters, which is no word,
 separates its words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import orjson
@@ -21,10 +26,12 @@ from evenrank.errors import NoIndexError
 from evenrank.io.atomic import atomic_file
 from evenrank.retrieval.engine.analysis import analyse, analyser_for
 from evenrank.retrieval.engine.opensearch_index import (
+    INDEX_GONE,
     MOST_HITS,
     MOST_TERMS,
     PAGES_PER_REQUEST,
     Address,
+    IndexGoneError,
     bulk_bodies,
     bulk_lines,
     connect_cluster,
@@ -55,6 +62,7 @@ from evenrank.retrieval.engine.protocol import (
     set_bits,
     stored_page,
 )
+from evenrank.trec.manifest import is_index_complete
 
 if TYPE_CHECKING:
     from opensearchpy import OpenSearch
@@ -135,6 +143,10 @@ PREFERENCE = "_primary_first"
 """Copies receive a commit a moment after the primary shards do, so they answer only while a primary is away."""
 NEEDED_PARTS = "responses.error,responses._shards,responses.hits.hits.sort,responses.hits.hits.fields"
 """Of an answer, what is sent back: the names that come with every hit would be most of it."""
+REMOVAL_SECONDS = 10
+"""How long a cluster is waited for that an old index is removed from; the next build tries again."""
+LOG = logging.getLogger("evenrank.retrieval")
+T = TypeVar("T")
 _SPARE = 64
 """Hits asked for beyond k, so that ties at the cut can be ordered."""
 
@@ -159,27 +171,50 @@ class OpenSearchEngine:
             numbers = [int(name.rpartition("-")[2]) for name in existing if name.rpartition("-")[2].isdecimal()]
             index = f"{place.name}-build-{max(numbers, default=0) + 1}"
             n_shards = place.n_shards or (count_data_nodes(client) if n_pages is None else shards_for(n_pages))
+            with atomic_file(folder / NAME_FILE) as file:  # first, so that the index of a killed build is not forgotten
+                file.write(orjson.dumps({"index": index}))
             client.indices.create(
                 index=index, body={"settings": index_settings(n_shards), "mappings": mapping_of(layout)}
             )
-        folder.mkdir(parents=True, exist_ok=True)
-        with atomic_file(folder / NAME_FILE) as file:
-            file.write(orjson.dumps({"index": index}))
         return cls(client, place, index, layout)
 
     @classmethod
     def open(cls, address: str, folder: Path, layout: IndexLayout) -> OpenSearchEngine:
         """The index that the build in a folder wrote or is writing."""
-        place = Address.parse(address, folder)
-        try:
-            index = str(orjson.loads((folder / NAME_FILE).read_bytes())["index"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise NoIndexError(f"{folder}: does not name an index on OpenSearch (run: evenrank index)") from error
-        client = connect_cluster(place)
+        place, index = Address.parse(address, folder), _index_name(folder)
+        opened = cls(connect_cluster(place), place, index, layout)
         with translated(place):
-            if not client.indices.exists(index=index):
-                raise NoIndexError(f"{address}: there is no index {index} (run: evenrank index)")
-        return cls(client, place, index, layout)
+            if opened._client.indices.exists(index=index):
+                return opened
+        if is_index_complete(folder) and opened._has_alias():
+            opened._follow_alias()
+            return opened
+        raise NoIndexError(f"{', '.join(place.hosts)}: there is no index {index} (run: evenrank index)")
+
+    def _has_alias(self) -> bool:
+        """Whether the alias names an index with the fields of this one."""
+        with translated(self._address):
+            if not self._client.indices.exists(index=self._address.name):
+                return False
+            (found,) = self._client.indices.get_mapping(index=self._address.name).values()
+        meta, fields = found["mappings"].get("_meta", {}), found["mappings"].get("properties", {})
+        return meta.get("language") == self.layout.language and all(name in fields for name in self.layout.groups)
+
+    def _follow_alias(self) -> None:
+        LOG.warning(
+            "%s was removed: now searching %s, which may be newer than the data", self.index, self._address.name
+        )
+        self.index = self._address.name
+
+    def _asked(self, ask: Callable[[str], T]) -> T:
+        """The answer of the index; of the one that the alias names, from now on, if it was removed."""
+        try:
+            return ask(self.index)
+        except IndexGoneError:
+            if self.index == self._address.name or not self._has_alias():
+                raise
+            self._follow_alias()
+        return ask(self.index)
 
     @property
     def _client(self) -> OpenSearch:
@@ -220,11 +255,13 @@ class OpenSearchEngine:
         return str(found["mappings"].get("_meta", {}).get("mark", ""))
 
     def publish(self) -> None:
-        """Move the alias to this index and remove the indexes of earlier builds."""
+        """Move the alias to this index, in one step; the indexes of earlier builds stay (`remove_index`)."""
+        alias = self._address.name
         with translated(self._address):
-            names = self._client.indices.get(index=f"{self._address.name}-build-*", allow_no_indices=True)
-            actions: list[dict[str, Any]] = [{"add": {"index": self.index, "alias": self._address.name}}]
-            actions += [{"remove_index": {"index": name}} for name in sorted(names) if name != self.index]
+            names = self._client.indices.get(index=f"{alias}-build-*", allow_no_indices=True)
+            others = [name for name in sorted(names) if name != self.index and alias in names[name].get("aliases", {})]
+            actions = [{"remove": {"index": name, "alias": alias}} for name in others]
+            actions.append({"add": {"index": self.index, "alias": alias}})
             self._client.indices.update_aliases(body={"actions": actions})
 
     def search(self, terms: Sequence[WeightedTerm], k: int, restriction: Restriction = EVERYTHING) -> Hits:
@@ -260,12 +297,18 @@ class OpenSearchEngine:
         for start in range(0, len(bodies), QUERIES_PER_REQUEST):
             part = bodies[start : start + QUERIES_PER_REQUEST]
             lines = b"".join(head + b"\n" + orjson.dumps(body) + b"\n" for body in part)
-            with translated(self._address):
-                answers = self._client.msearch(body=lines, index=self.index, filter_path=NEEDED_PARTS)["responses"]
-            for answer in answers:
-                if "error" in answer or answer["_shards"]["failed"]:
-                    raise EngineUnavailableError(f"{self.index}: a search failed: {failure_reason(answer)}")
-                yield answer.get("hits", {}).get("hits", [])
+            yield from self._asked(partial(self._search_all, lines))
+
+    def _search_all(self, lines: bytes, index: str) -> list[list[dict[str, Any]]]:
+        """The hits of the searches in one request."""
+        with translated(self._address):
+            answers = self._client.msearch(body=lines, index=index, filter_path=NEEDED_PARTS)["responses"]
+        for answer in answers:
+            if answer.get("error", {}).get("type") == INDEX_GONE:
+                raise IndexGoneError(f"{index}: was removed")
+            if "error" in answer or answer["_shards"]["failed"]:
+                raise EngineUnavailableError(f"{index}: a search failed: {failure_reason(answer)}")
+        return [answer.get("hits", {}).get("hits", []) for answer in answers]
 
     def values(self, name: str, page_ids: Sequence[int]) -> NDArray[np.float64]:
         """One number for each page; see `Engine.values`."""
@@ -293,11 +336,19 @@ class OpenSearchEngine:
         found: list[StoredPage | None] = []
         for start in range(0, len(ids), PAGES_PER_REQUEST):
             part = [str(page_id) for page_id in ids[start : start + PAGES_PER_REQUEST]]
-            with translated(self._address):
-                how = {"realtime": "false", "preference": PREFERENCE}
-                answer = self._client.mget(body={"ids": part}, index=self.index, params=how)
-            found += [_stored(document) for document in answer["docs"]]
+            found += map(_stored, self._asked(partial(self._documents, part)))
         return found
+
+    def _documents(self, ids: list[str], index: str) -> list[dict[str, Any]]:
+        with translated(self._address):
+            how = {"realtime": "false", "preference": PREFERENCE}
+            documents: list[dict[str, Any]] = self._client.mget(body={"ids": ids}, index=index, params=how)["docs"]
+        for document in documents:
+            if document.get("error", {}).get("type") == INDEX_GONE:
+                raise IndexGoneError(f"{index}: was removed")
+            if "error" in document:
+                raise EngineUnavailableError(f"{index}: a page could not be read: {failure_reason(document)}")
+        return documents
 
     def analyse(self, field: TextField, text: str) -> list[str]:
         """The words of a text as `field` indexes them."""
@@ -310,12 +361,15 @@ class OpenSearchEngine:
             part = words[start : start + WORDS_PER_REQUEST]
             filters = {str(place): {"term": {field: word}} for place, word in enumerate(part)}
             body = {"size": 0, "track_total_hits": False, "aggs": {"words": {"filters": {"filters": filters}}}}
-            with translated(self._address):
-                how = {"allow_partial_search_results": "false", "preference": PREFERENCE}
-                answer = self._client.search(body=body, index=self.index, params=how)
-            buckets = answer["aggregations"]["words"]["buckets"]
+            buckets = self._asked(partial(self._counted, body))["aggregations"]["words"]["buckets"]
             numbers += [int(buckets[str(place)]["doc_count"]) for place in range(len(part))]
         return numbers
+
+    def _counted(self, body: dict[str, Any], index: str) -> dict[str, Any]:
+        how = {"allow_partial_search_results": "false", "preference": PREFERENCE}
+        with translated(self._address):
+            answer: dict[str, Any] = self._client.search(body=body, index=index, params=how)
+        return answer
 
     def page_ids(self) -> NDArray[np.int32]:
         """The ids of all pages, ascending."""
@@ -331,11 +385,17 @@ class OpenSearchEngine:
 
     def statistics(self) -> IndexStatistics:
         """How large the index is; without copies."""
-        with translated(self._address):
-            primaries = self._client.indices.stats(index=self.index)["_all"]["primaries"]
+        primaries = self._asked(self._primaries)
         return IndexStatistics(
             primaries["docs"]["count"], primaries["segments"]["count"], primaries["store"]["size_in_bytes"]
         )
+
+    def _primaries(self, index: str) -> dict[str, Any]:
+        with translated(self._address):
+            found: dict[str, Any] = self._client.indices.stats(index=index)["_all"]["primaries"]
+        if "docs" not in found:
+            raise EngineUnavailableError(f"{index}: its shards are not there")
+        return found
 
     def refresh(self) -> None:
         """Nothing to do: what is committed is visible to every client."""
@@ -345,6 +405,27 @@ class OpenSearchEngine:
         if self._connected is not None:
             self._connected.close()
             self._connected = None
+
+
+def _index_name(folder: Path) -> str:
+    """The index on the cluster that belongs to a folder; NoIndexError when it names none."""
+    try:
+        return str(orjson.loads((folder / NAME_FILE).read_bytes())["index"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NoIndexError(f"{folder}: does not name an index on OpenSearch (run: evenrank index)") from error
+
+
+def remove_index(address: str, folder: Path) -> None:
+    """Remove the index on the cluster that belongs to a folder, unless it is the one that the alias names."""
+    place, index = Address.parse(address, folder), _index_name(folder)
+    client = connect_cluster(place)
+    try:
+        with translated(place):
+            found = client.indices.get(index=index, ignore_unavailable=True, request_timeout=REMOVAL_SECONDS)
+            if index in found and place.name not in found[index].get("aliases", {}):
+                client.indices.delete(index=index, ignore_unavailable=True, request_timeout=REMOVAL_SECONDS)
+    finally:
+        client.close()
 
 
 def _stored(document: dict[str, Any]) -> StoredPage | None:

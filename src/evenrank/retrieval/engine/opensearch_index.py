@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,7 @@ import orjson
 
 from evenrank.errors import EvenrankError, MissingExtraError, first_line, reason_of
 from evenrank.retrieval.engine.analysis import Analyser, analyse, analyser_for, field_texts
+from evenrank.retrieval.engine.engines import PASSWORD_VARIABLE
 from evenrank.retrieval.engine.protocol import (
     POSITION_FIELDS,
     SHOWN_FIELDS,
@@ -37,6 +39,7 @@ SCHEMES = {"opensearch": False, "opensearch+http": False, "opensearch+https": Tr
 """Schemes of an address, and whether each asks for TLS."""
 ADDRESS_FORM = "opensearch[+https]://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/NAME][?shards=N&tls=true&ca=FILE]"
 SWITCH = {"true": True, "false": False}
+UNAUTHORISED = 401
 PAGES_PER_REQUEST = 500
 MOST_HITS = 200_000
 """Pages that one search may ask for."""
@@ -98,12 +101,16 @@ _HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 
 
 def _login(user: str) -> tuple[str, str] | None:
-    name, _, password = user.partition(":")
-    return (unquote(name), unquote(password)) if user else None
+    """User and password; a password that the address does not have is in the environment."""
+    name, has_password, password = user.partition(":")
+    if not user:
+        return None
+    return unquote(name), unquote(password) if has_password else os.environ.get(PASSWORD_VARIABLE, "")
 
 
 def _derived_name(folder: Path) -> str:
-    digest = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+    """The same name for all builds of a collection, whose folders lie side by side."""
+    digest = hashlib.sha256(str(folder.resolve().with_name("index")).encode()).hexdigest()[:16]
     return f"evenrank-{digest}"
 
 
@@ -219,6 +226,14 @@ def connect_cluster(address: Address) -> OpenSearch:
         raise EvenrankError(f"{', '.join(address.hosts)}: no connection can be made: {reason_of(error)}") from error
 
 
+INDEX_GONE = "index_not_found_exception"
+"""What the cluster calls it when an index was removed."""
+
+
+class IndexGoneError(EngineUnavailableError):
+    """The index of a build was removed, because later ones have been published."""
+
+
 def check_cluster(address: Address) -> None:
     """Nothing when a cluster that can hold an index answers at the address; EvenrankError otherwise."""
     client = connect_cluster(address)
@@ -258,8 +273,13 @@ def translated(address: Address) -> Iterator[None]:
     except exceptions.ConnectionError as error:
         raise EngineUnavailableError(f"OpenSearch does not answer at {', '.join(address.hosts)}") from error
     except exceptions.TransportError as error:
+        if error.error == INDEX_GONE:
+            raise IndexGoneError(f"OpenSearch at {', '.join(address.hosts)} has no such index any more") from error
         if error.status_code in BUSY:
             raise EngineUnavailableError(f"OpenSearch is busy or incomplete: {error.error}") from error
+        if error.status_code == UNAUTHORISED:
+            found = f"OpenSearch at {', '.join(address.hosts)} does not accept this user and password"
+            raise EvenrankError(f"{found} (an index keeps no password: set {PASSWORD_VARIABLE})") from error
         raise EvenrankError(f"OpenSearch refused a request: {error.error}") from error
     except exceptions.SerializationError as error:
         raise EvenrankError(f"what answers at {', '.join(address.hosts)} is not OpenSearch") from error

@@ -227,6 +227,27 @@ class PreparingEngine(Engine, Protocol):
         ...
 
 
+class UpdatingEngine(Engine, Protocol):
+    """An engine whose finished index can be copied and changed (`EngineKind.copy`): with the same results as an index
+    that is built from the changed pages."""
+
+    @property
+    def n_removed(self) -> int:
+        """Pages that were removed or replaced since the index was built, and still take room."""
+        ...
+
+    def pages(self, page_ids: Sequence[int]) -> list[IndexPage | None]:
+        """Pages as they were added; None for a page that is not in the index."""
+        ...
+
+    def update(self, pages: Iterable[IndexPage], removed: Iterable[int], mark: str) -> bool:
+        """Add pages, each once, in place of earlier ones with their ids, and remove others; commit all with a mark.
+
+        False where the results would not be those of an index built from the changed pages: build one instead.
+        """
+        ...
+
+
 @runtime_checkable
 class CountingEngine(Engine, Protocol):
     """An engine that tells how often words occur."""

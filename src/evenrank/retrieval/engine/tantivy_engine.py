@@ -8,12 +8,16 @@ deeper, until they have enough or there are no more pages. What is found is the 
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,10 +26,13 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, reason_of
-from evenrank.retrieval.engine.analysis import analyse, analyser_for
+from evenrank.io.atomic import link_or_copy
+from evenrank.retrieval.engine.analysis import analyse, analyser_for, field_texts
 from evenrank.retrieval.engine.protocol import (
     EVERYTHING,
+    QUALITY_FIELDS,
     SHOWN_FIELDS,
+    TEXT_FIELDS,
     EngineUnavailableError,
     Hits,
     IndexLayout,
@@ -42,13 +49,26 @@ from evenrank.retrieval.engine.protocol import (
     stored_page,
 )
 from evenrank.retrieval.engine.tantivy_index import (
+    REST_FIELD,
     TantivyWriter,
     build_analysers,
     build_schema,
     group_filter,
+    has_rest,
     is_one_of,
     restrict,
     scoring_query,
+    unpack_rest,
+)
+from evenrank.retrieval.engine.tantivy_statistics import (
+    Lengths,
+    balance,
+    count_pages,
+    count_slots,
+    idf_corrections,
+    measure_words,
+    read_lengths,
+    write_lengths,
 )
 
 if TYPE_CHECKING:
@@ -209,8 +229,18 @@ def _term_scores(node: dict[str, Any]) -> Iterator[tuple[str, float, float, floa
 
 
 DEFAULT_LAYOUT = IndexLayout()
+UPDATED_AT_ONCE = 5000
+"""Changed pages that are in memory at a time."""
+MOST_LOOKED_AT = 1000
+"""Pages among which one is chosen to be added again."""
+MOST_ROUNDS = 10
+"""Merges can change mean lengths again; with fewer segments than before, so two or three rounds are enough."""
 _SPARE = 64
 """Hits asked for beyond k, so that ties at the cut can be ordered."""
+
+
+def _lengths_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}-lengths.json")
 
 
 def _mirror(path: Path) -> tempfile.TemporaryDirectory[str]:
@@ -232,6 +262,7 @@ class TantivyEngine:
             index.register_tokenizer(name, analyser)
         self._schema = index.schema
         self._searcher = index.searcher()
+        self._boost_of = idf_corrections(self._searcher, self._schema, path)
         self._mirror: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
@@ -299,14 +330,144 @@ class TantivyEngine:
     def publish(self) -> None:
         """Nothing to do: the folder of the build is the index."""
 
+    @classmethod
+    def copy(cls, source: Path, path: Path, layout: IndexLayout) -> TantivyEngine | None:
+        """A new index with the pages of another one, to be changed with `update`; None where that one lacks what is
+        needed. Both share the files of segments, which are never changed. One thread writes, so that
+        pages added together are in one segment (`_settle`)."""
+        if not has_rest(source):
+            return None
+        path.mkdir(parents=True)
+        for file in source.iterdir():
+            if file.name in (".managed.json", "meta.json"):
+                shutil.copy(file, path)
+            elif not file.name.startswith("."):
+                link_or_copy(file, path / file.name)
+        if (lengths := _lengths_path(source)).is_file():
+            shutil.copy(lengths, _lengths_path(path))
+        return cls.open(path, layout, n_threads=1)
+
+    def update(self, pages: Iterable[IndexPage], removed: Iterable[int], mark: str) -> bool:
+        """Change pages and commit; see `UpdatingEngine.update`."""
+        before = read_lengths(_lengths_path(self.path), self._count_lengths)
+        remaining, n_words, n_removed, n_new = iter(pages), np.array(before.n_words, np.int64), 0, 0
+        gone = list(removed)
+        while (block := list(islice(remaining, UPDATED_AT_ONCE))) or gone:
+            ids = [page.page_id for page in block]
+            earlier = list(filter(None, self.pages([*ids, *gone])))
+            n_words += self._words_of(block) - self._words_of(earlier)
+            n_new += len(block) - len(earlier)
+            n_removed += len(earlier)
+            self.delete([*ids, *gone])
+            self.add(block)
+            gone = []
+        lengths = Lengths(before.n_pages + n_new, tuple(n_words.tolist()), before.n_removed + n_removed)
+        write_lengths(_lengths_path(self.path), lengths)
+        self.commit()
+        if not self._settle(lengths):
+            return False
+        self._writer.put_mark(mark, self._searcher)
+        return True
+
+    def _settle(self, lengths: Lengths) -> bool:
+        """Make mean lengths of fields those of the pages that are left, after merges have run; False where that fails,
+        as it can where each of a few pages has a segment of its own."""
+        for _ in range(MOST_ROUNDS):
+            self.close()
+            self.refresh()
+            n_slots = count_slots(self.path)
+            if n_slots == self._searcher.num_docs:
+                return True
+            page, n_words = self._measure()
+            if balance(lengths, n_slots, n_words) is None:
+                return True
+            with_page = (np.array(n_words) + self._words_of([page])).tolist()
+            n_more, more_words = balance(lengths, n_slots + 1, with_page) or (0, [])
+            self._writer.add_removed(n_more, dict(zip(TEXT_FIELDS, more_words, strict=False)))
+            self.add([page])
+            self.commit()
+        self.close()
+        return False
+
+    def _measure(self) -> tuple[IndexPage, list[int]]:
+        """A page, and how many words tantivy counts in each field.
+
+        The page is in a segment with others, which stays when it is added again; a segment without pages is dropped.
+        """
+        from tantivy import Order
+        from tantivy import Query as TantivyQuery
+
+        searcher, everything = self._searcher, TantivyQuery.all_query()
+        hits = searcher.search(everything, MOST_LOOKED_AT, count=False, order_by_field="ordinal", order=Order.Asc).hits
+        n_pages = Counter(address.segment_ord for _, address in hits)
+        address = max((address for _, address in hits), key=lambda address: n_pages[address.segment_ord])
+        page = self._whole(address)
+        texts = field_texts(page, self._analyser)
+        words = {name: analyse(self._analyser, name, text)[0] for name, text in texts.items()}
+        return page, measure_words(searcher, self._schema, self.path, words, address)
+
+    def _count_lengths(self) -> Lengths:
+        """The lengths of pages; counted one by one where some were replaced while the index was built."""
+        n_pages = self._searcher.num_docs
+        if not n_pages:
+            return Lengths(0, (0,) * len(TEXT_FIELDS))
+        if count_slots(self.path) == n_pages:
+            return Lengths(n_pages, tuple(self._measure()[1]))
+        ids, n_words = self.page_ids(), np.zeros(len(TEXT_FIELDS), np.int64)
+        for start in range(0, n_pages, UPDATED_AT_ONCE):
+            n_words += self._words_of(filter(None, self.pages(ids[start : start + UPDATED_AT_ONCE].tolist())))
+        return Lengths(n_pages, tuple(n_words.tolist()))
+
+    def _words_of(self, pages: Iterable[IndexPage]) -> NDArray[np.int64]:
+        """Words in each field of pages together."""
+        total = np.zeros(len(TEXT_FIELDS), np.int64)
+        for page in pages:
+            texts = field_texts(page, self._analyser)
+            total += [len(analyse(self._analyser, name, texts[name])) for name in TEXT_FIELDS]
+        return total
+
+    @property
+    def n_removed(self) -> int:
+        """Pages that were removed or replaced since the index was built; they take room until it is built again."""
+        return read_lengths(_lengths_path(self.path), lambda: Lengths(0, ())).n_removed
+
+    def pages(self, page_ids: Sequence[int]) -> list[IndexPage | None]:
+        """Pages as they were added; see `UpdatingEngine.pages`."""
+        addresses = self._addresses(page_ids)
+        return [self._whole(addresses[page]) if page in addresses else None for page in map(int, page_ids)]
+
+    def _whole(self, address: tantivy.DocAddress) -> IndexPage:
+        names = ("page_id", *self.layout.groups, *QUALITY_FIELDS)
+        numbers: list[Any] = [self._fast(name, [address])[0] for name in names]
+        page_id, *masks, quality, score = numbers
+        document = self._searcher.doc(address)
+        title, categories = (bytes(document.get_first(name) or b"").decode() for name in SHOWN_FIELDS[:2])
+        lead, text, infobox, kind = unpack_rest(bytes(document.get_first(REST_FIELD) or b""))
+        return IndexPage(
+            int(page_id),
+            title,
+            lead,
+            text,
+            categories,
+            infobox,
+            kind,
+            dict(zip(self.layout.groups, masks, strict=True)),
+            int(quality),
+            math.nan if score is None else float(score),
+        )
+
     def refresh(self) -> None:
         """Search what other processes have committed since this index was opened."""
         self._index.reload()
         self._searcher = self._index.searcher()
+        self._boost_of = idf_corrections(self._searcher, self._schema, self.path)
 
     def search(self, terms: Sequence[WeightedTerm], k: int, restriction: Restriction = EVERYTHING) -> Hits:
         """The k best pages; see `Engine.search`."""
-        return self._best(restrict(self._schema, scoring_query(self._schema, terms), restriction), k)
+        return self._best(restrict(self._schema, self._scoring(terms), restriction), k)
+
+    def _scoring(self, terms: Sequence[WeightedTerm]) -> tantivy.Query:
+        return scoring_query(self._schema, terms, self._boost_of)
 
     def _best(self, query: tantivy.Query, k: int) -> Hits:
         searcher = self._searcher
@@ -326,13 +487,13 @@ class TantivyEngine:
     def search_many(self, queries: Sequence[Query]) -> list[Hits]:
         """The answer to each query; terms that queries share are compiled once."""
         if differ_in_groups_only(queries):
-            scoring = scoring_query(self._schema, queries[0].terms)
+            scoring = self._scoring(queries[0].terms)
             return search_groups(self._searcher, self._schema, scoring, queries)
         compiled: dict[int, tantivy.Query] = {}
         found = []
         for query in queries:
             if id(query.terms) not in compiled:
-                compiled[id(query.terms)] = scoring_query(self._schema, query.terms)
+                compiled[id(query.terms)] = self._scoring(query.terms)
             found.append(self._best(restrict(self._schema, compiled[id(query.terms)], query.restriction), query.k))
         return found
 
@@ -381,7 +542,9 @@ class TantivyEngine:
 
     def document_frequencies(self, field: TextField, words: Sequence[str]) -> list[int]:
         """Number of pages whose field holds each analysed word."""
-        return [int(self._searcher.doc_freq(field, word)) for word in words]
+        if self._boost_of is None:
+            return [int(self._searcher.doc_freq(field, word)) for word in words]
+        return [count_pages(self._searcher, self._schema, field, word) for word in words]
 
     def count_words(self, field: TextField, words: Sequence[str], page_ids: Sequence[int]) -> WordCounts:
         """Occurrences of words; see `CountingEngine.count_words`."""

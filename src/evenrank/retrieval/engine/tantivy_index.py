@@ -57,7 +57,7 @@ def build_schema(groups: Iterable[str], language: str = "en") -> tantivy.Schema:
         option = "position" if name in POSITION_FIELDS else "freq"
         tokenizer = BUILT_IN[analyser] if language == "en" else analyser
         builder.add_text_field(name, tokenizer_name=tokenizer, index_option=option)
-    for shown in SHOWN_FIELDS:
+    for shown in (*SHOWN_FIELDS, REST_FIELD):
         builder.add_bytes_field(shown, stored=True)
     for dimension in groups:
         builder.add_integer_field(dimension, fast=True)
@@ -80,11 +80,12 @@ def build_analysers(language: str) -> dict[str, tantivy.TextAnalyzer]:
     return {name: TextAnalyzerBuilder(Tokenizer.whitespace()).build() for name in (WORDS, STEMMED)}
 
 
-def document_maker(layout: IndexLayout) -> Callable[[IndexPage, int], tantivy.Document]:
+def document_maker(layout: IndexLayout, *, keeps_rest: bool = True) -> Callable[[IndexPage, int], tantivy.Document]:
     """The function from a page, and its number in the build, to its document.
 
-    The number says how far a build came when it was killed. Fields are added one by one, with the type of each, which
-    takes a third of the time of a document made from a dictionary; what all pages share is looked up once.
+    With `keeps_rest` the document has all that was indexed, for `unpack_rest`. The number says how far a build came
+    when it was killed. Fields are added one by one, with the type of each, which takes a third of the time of a
+    document made from a dictionary; what all pages share is looked up once.
     """
     from tantivy import Document
 
@@ -105,6 +106,8 @@ def document_maker(layout: IndexLayout) -> Callable[[IndexPage, int], tantivy.Do
         for shown, content in shown_texts(page).items():
             if content:
                 add_bytes(shown, content)
+        if keeps_rest:
+            add_bytes(REST_FIELD, pack_rest(page))
         for dimension, group_field in dimensions:
             mask = int(page.masks.get(dimension, 1))
             add_integer(dimension, mask)
@@ -118,11 +121,16 @@ def document_maker(layout: IndexLayout) -> Callable[[IndexPage, int], tantivy.Do
     return to_document
 
 
-def scoring_query(schema: Schema, terms: Sequence[WeightedTerm]) -> Query:
+BoostOf = Callable[[TextField, Sequence[str], float], float]
+"""The weight with which a word, or words in a row, are scored in place of the one given (`tantivy_statistics`)."""
+
+
+def scoring_query(schema: Schema, terms: Sequence[WeightedTerm], boost_of: BoostOf | None = None) -> Query:
     """The query that scores by `terms`."""
     from tantivy import Occur, Query
 
-    return Query.boolean_query([(Occur.Should, _term_query(schema, term, Query)) for term in merge_terms(terms)])
+    make = _TermQueries(schema, boost_of)
+    return Query.boolean_query([(Occur.Should, make.term_query(term)) for term in merge_terms(terms)])
 
 
 def restrict(schema: Schema, scoring: Query, restriction: Restriction) -> Query:
@@ -136,23 +144,37 @@ def restrict(schema: Schema, scoring: Query, restriction: Restriction) -> Query:
     return Query.boolean_query([(Occur.Must, scoring), *silent])
 
 
-def _term_query(schema: Schema, term: WeightedTerm, query: type[Query]) -> Query:
-    """The best of the alternatives, the words in a row, or all of several words, times the weight."""
-    from tantivy import Occur
+class _TermQueries:
+    """Makes the queries of weighted terms."""
 
-    if term.is_phrase and len(term.words) > 1:
-        found = query.phrase_query(schema, term.field, list(term.words))
-    elif term.with_words:
-        parts = [_best_word(schema, term.field, words, query) for words in (term.words, *term.with_words)]
-        found = query.boolean_query([(Occur.Must, part) for part in parts])
-    else:
-        found = _best_word(schema, term.field, term.words, query)
-    return found if term.weight == 1.0 else query.boost_query(found, float(term.weight))
+    def __init__(self, schema: Schema, boost_of: BoostOf | None) -> None:
+        self._schema, self._boost_of = schema, boost_of
 
+    def term_query(self, term: WeightedTerm) -> Query:
+        """The best of the alternatives, the words in a row, or all of several words, times the weight."""
+        from tantivy import Occur, Query
 
-def _best_word(schema: Schema, field: TextField, words: Sequence[str], query: type[Query]) -> Query:
-    single = [query.term_query(schema, field, word, "freq") for word in dict.fromkeys(words)]
-    return single[0] if len(single) == 1 else query.disjunction_max_query(single)
+        weight = float(term.weight)
+        if term.is_phrase and len(term.words) > 1:
+            phrase = Query.phrase_query(self._schema, term.field, list(term.words))
+            return self._weighted(phrase, term.field, term.words, weight)
+        if not term.with_words:
+            return self._best_word(term.field, term.words, weight)
+        parts = [self._best_word(term.field, words, weight) for words in (term.words, *term.with_words)]
+        return Query.boolean_query([(Occur.Must, part) for part in parts])
+
+    def _best_word(self, field: TextField, words: Sequence[str], weight: float) -> Query:
+        from tantivy import Query
+
+        queries = ((word, Query.term_query(self._schema, field, word, "freq")) for word in dict.fromkeys(words))
+        single = [self._weighted(query, field, [word], weight) for word, query in queries]
+        return single[0] if len(single) == 1 else Query.disjunction_max_query(single)
+
+    def _weighted(self, query: Query, field: TextField, words: Sequence[str], weight: float) -> Query:
+        from tantivy import Query
+
+        boost = weight if self._boost_of is None else self._boost_of(field, words, weight)
+        return query if boost == 1.0 else Query.boost_query(query, boost)
 
 
 def is_one_of(scoring: Query, filters: Sequence[Query]) -> Query:
@@ -193,6 +215,41 @@ def _filters(schema: Schema, restriction: Restriction) -> Iterable[Query]:
         yield Query.range_query(schema, "page_id", FieldType.Integer, None, last)
 
 
+REST_FIELD = "rest"
+"""What a page was indexed with and `SHOWN_FIELDS` lack, packed: it can be indexed again without its source."""
+REMOVED_ID = -1
+"""The id of pages that were never there (`TantivyWriter.add_removed`)."""
+FILLER = "z "
+"""A word."""
+
+
+def read_meta(path: Path) -> dict[str, Any]:
+    """What tantivy says of an index in a folder: its schema, and its segments with their pages."""
+    found: dict[str, Any] = orjson.loads((path / "meta.json").read_bytes())
+    return found
+
+
+def has_rest(path: Path) -> bool:
+    """Whether pages of an index can be read whole (`unpack_rest`); those of earlier versions of Evenrank cannot."""
+    return any(entry["name"] == REST_FIELD for entry in read_meta(path)["schema"])
+
+
+def pack_rest(page: IndexPage) -> bytes:
+    """What `unpack_rest` reads; texts have no null characters."""
+    from isal import isal_zlib
+
+    parts = (page.lead, page.text, page.infobox, page.kind)
+    return isal_zlib.compress("\0".join(parts).encode("utf-8", "replace"), 1)
+
+
+def unpack_rest(packed: bytes) -> tuple[str, str, str, str]:
+    """Lead, text, infobox and kind of a page."""
+    from isal import isal_zlib
+
+    lead, text, infobox, kind = isal_zlib.decompress(packed).decode().split("\0")
+    return lead, text, infobox, kind
+
+
 HEAP_BYTES = 200_000_000
 """Memory of the writer, over all threads."""
 MARKS_FILE = "marks.json"
@@ -225,7 +282,7 @@ class TantivyWriter:
         if self._ordinal is None:
             self._ordinal = count_added(searcher)
             self._added = None if self._ordinal else PageIdSet()
-        to_document = document_maker(self._layout)
+        to_document = document_maker(self._layout, keeps_rest=has_rest(self._path))
         for page in pages:
             if self._added is None or not self._added.add(page.page_id):
                 writer.delete_documents_by_term("page_id", int(page.page_id))
@@ -241,6 +298,21 @@ class TantivyWriter:
         for page_id in page_ids:
             self._writer.delete_documents_by_term("page_id", int(page_id))
 
+    def add_removed(self, n_pages: int, n_words: Mapping[TextField, int]) -> None:
+        """Add pages and remove them again: they are in no answer, but in the statistics, with so many words each field.
+
+        tantivy drops a segment in which nothing is left, so another page has to be added before the next commit.
+        """
+        from tantivy import Document
+
+        for number in range(n_pages):
+            document = Document()
+            document.add_integer("page_id", REMOVED_ID)
+            for name, n in n_words.items() if number == 0 else ():
+                document.add_text(name, FILLER * n)
+            self._writer.add_document(document)
+        self.delete([REMOVED_ID])
+
     def commit(self, mark: str, searcher: tantivy.Searcher) -> None:
         """Make changes visible to searchers that are opened afterwards.
 
@@ -255,6 +327,11 @@ class TantivyWriter:
             self._writer.commit()
         except (ValueError, OSError) as error:
             raise self._failure(error) from error
+
+    def put_mark(self, mark: str, searcher: tantivy.Searcher) -> None:
+        """Give the last commit another mark."""
+        with atomic_file(self._marks_path) as file:
+            file.write(orjson.dumps([[count_added(searcher), mark]]))
 
     def mark(self, searcher: tantivy.Searcher) -> str:
         """The mark of the last commit; empty when there is none."""

@@ -27,6 +27,10 @@ CORNERS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Where the corners are, unless said otherwise: shares of the relevant pages below them."""
 FAR = 1e3
 """How far beyond the outer corners the line continues."""
+MOST_OPEN = 0.999
+"""Share of the candidates of uncertain relevance that can be relevant together."""
+MOST_SHIFT, SHIFT_STEPS = 40.0, 60
+"""How far log-odds are shifted beyond even odds, and bisection steps."""
 
 
 def piecewise_linear_fit(
@@ -169,6 +173,25 @@ def correct_prior(p: Floats, old: float, new: float) -> Floats:
     """Probabilities under prior `new` instead of `old`: the odds are multiplied by the ratio of the prior odds."""
     shift = logit(np.array([new]), 1e-9) - logit(np.array([old]), 1e-9)
     return expit(logit(p, 1e-12) + shift)
+
+
+def shift_to_sum(p: Floats, total: float) -> Floats:
+    """Probabilities whose log-odds are all shifted by what makes them sum to `total`, or to nearly as many as there
+    are; what is impossible or certain stays so."""
+    is_open = (p > 0.0) & (p < 1.0)
+    n_open = int(is_open.sum())
+    wanted = min(total - float(p[~is_open].sum()), MOST_OPEN * n_open)
+    if not n_open or wanted <= 0.0:
+        return p
+    odds = np.log(p[is_open]) - np.log1p(-p[is_open])
+    low, high = -float(odds.max()) - MOST_SHIFT, MOST_SHIFT - float(odds.min())
+    for _ in range(SHIFT_STEPS):
+        middle = 0.5 * (low + high)
+        is_low = float((1.0 / (1.0 + np.exp(-odds - middle))).sum()) < wanted
+        low, high = (middle, high) if is_low else (low, middle)
+    shifted = p.copy()
+    shifted[is_open] = 1.0 / (1.0 + np.exp(-odds - high))
+    return shifted
 
 
 def estimate_prior(p: Floats, prior: float, strength: float, n_rounds: int = 100) -> float:

@@ -12,7 +12,7 @@ from evenrank.core.records import Topic
 from evenrank.core.rng import derive
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
-from evenrank.retrieval.features import PRIOR_WEIGHTS, UNTRAINED_WEIGHTS, weighted_sum
+from evenrank.retrieval.features import UNTRAINED_WEIGHTS, weighted_sum
 from evenrank.retrieval.learn.linear import Line, expit, feature_matrix, fit_line
 
 
@@ -68,7 +68,7 @@ def fit_samples(samples: Sequence[Sample], names: tuple[str, ...], ridge: float,
         raise EvenrankError("no relevant page among the candidates of the training topics: nothing to learn from")
     sizes = [len(sample.labels) for sample in samples]
     weights = np.concatenate([np.full(size, 1.0 / max(size, 1)) for size in sizes])
-    return fit_line(names, table, relevant, weights, ridge, PRIOR_WEIGHTS, tagging_rate)
+    return fit_line(names, table, relevant, weights, ridge, UNTRAINED_WEIGHTS, tagging_rate)
 
 
 N_FOLDS = 5

@@ -135,7 +135,7 @@ def _of_calibration(calibration: Calibration) -> Iterator[str]:
 
 
 KIND = "evenrank relevance model"
-FORMAT_VERSION = 9
+FORMAT_VERSION = 10
 HEADER = ("kind", "format_version", "versions", "checksum")
 """What a file holds beside the model."""
 PARTS = ("evenrank", "numpy", "tantivy")

@@ -27,6 +27,8 @@ SLOPE_EVIDENCE = 30.0
 """How much speaks for a slope of 1 from the start, as a sum of squared deviations of log sums of probabilities."""
 WIDTHS = (0.9, 1.5)
 """How far training topics may narrow and widen the interval."""
+STRONG = 0.3
+"""Score, as a share of the topic's best, from which a page is a strong match."""
 N_CASES = 399
 """Equally likely cases that stand for the distribution of the number."""
 
@@ -74,6 +76,28 @@ def fit_count(sums: Sequence[float], n_relevant: Sequence[int], topic_ids: Seque
     chance = float(np.average(np.exp(-expected), weights=weights)) if len(x) else 0.0
     free = CountModel(*_line(x, y, weights), np.sort(y - expected), chance)
     return replace(free, width=_fitted_width(free, expected, np.asarray(n_relevant, np.float64), weights))
+
+
+def n_strong(scores: Floats) -> float:
+    """How many pages match a topic strongly, by untrained scores of any scale."""
+    above_least = scores - min(float(scores.min(initial=0.0)), 0.0)
+    return float(np.count_nonzero(above_least >= STRONG * above_least.max(initial=0.0)))
+
+
+def count_by_strength(
+    scores: Sequence[Floats], sums: Sequence[float], n_relevant: Sequence[int], topic_ids: Sequence[int]
+) -> CountModel | None:
+    """The number of relevant pages from the number of strong matches, where that predicts held-out topics better than
+    the sums of their probabilities do; else None.
+
+    Where training topics have about the same number of relevant pages, their probabilities go by rank, and a topic
+    with forty times fewer gets the same ones. How many of its pages match nearly as well as the best one differs.
+    """
+    if not any(n_relevant):
+        return None
+    by_strength = fit_count([n_strong(of_topic) for of_topic in scores], n_relevant, topic_ids)
+    by_sum = fit_count(sums, n_relevant, topic_ids)
+    return by_strength if np.square(by_strength.residuals).mean() < np.square(by_sum.residuals).mean() else None
 
 
 def _fitted_width(model: CountModel, expected: Floats, n_relevant: Floats, weights: Floats) -> float:

@@ -26,6 +26,10 @@ MAX_WORDS = 12
 TEXT_FIELDS: tuple[TextField, ...] = ("text", "categories", "infobox")
 FIXED = 0.6
 """Share of pages with the words of a fixed phrase that have them in a row."""
+TITLE_SHARE = 0.1
+"""Share of the pages with a keyword that must have a word of the title; else the title is but the name of a project."""
+DERIVED = 5
+"""Letters with which words begin that are taken for forms of each other."""
 LEAD_FIELDS: tuple[TextField, ...] = ("lead", "categories", "infobox", "kind")
 
 
@@ -63,6 +67,9 @@ class Evidence(NamedTuple):
     """Whether the page has a keyword anywhere; of several words, all of them and one in the lead."""
     in_lead: NDArray[np.bool_]
     """Whether it has all words of a keyword in its lead or in what it is filed under; a fixed phrase, in a row."""
+    is_confirmed: NDArray[np.bool_]
+    """Whether it confirms that the keyword means what the title does: it also has a word of the title, or a second
+    keyword; where the title has a name, such as Scotland, that name, or a keyword that is a name and another one."""
 
 
 def find_reasons(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> Reasons:
@@ -108,7 +115,43 @@ def find_evidence(
     of_title = np.logical_and.reduce([~none, *(fits[word] for word in qualifying.get(topic.title, ()))])
     has_lead = of_title & np.logical_or.reduce(is_in_lead)
     has_text = of_title & np.logical_or.reduce(is_in_text)
-    return Evidence(Reasons(tuple(parts), _bits(reasons, len(page_ids))), has_text | has_lead, has_lead)
+    is_confirmed = _confirmed(topic.title, parts, qualifying, in_text, len(page_ids))
+    return Evidence(Reasons(tuple(parts), _bits(reasons, len(page_ids))), has_text | has_lead, has_lead, is_confirmed)
+
+
+def _confirmed(
+    title: str,
+    parts: Mapping[str, tuple[str, ...]],
+    qualifying: Mapping[str, tuple[str, ...]],
+    in_text: Mapping[str, NDArray[np.bool_]],
+    n_pages: int,
+) -> NDArray[np.bool_]:
+    """Whether each page confirms the meaning of its keywords; all do where there are none to confirm."""
+    keywords = [text for text in parts if text != title]
+    if title not in parts or not keywords:
+        return np.ones(n_pages, bool)
+    inner = " ".join(word for word in title.split()[1:] if word[:1].isupper())
+    names = [word for word in parts[title] if inner and word in split_words(inner)]
+    has_keyword = {text: np.logical_and.reduce([in_text[word] for word in parts[text]]) for text in keywords}
+    has_two = np.sum(list(has_keyword.values()), axis=0) >= 2
+    if names:
+        has_name = np.logical_or.reduce(
+            [np.zeros(n_pages, bool), *(has for text, has in has_keyword.items() if text[:1].isupper())]
+        )
+        return np.asarray(np.logical_and.reduce([in_text[word] for word in names]) | (has_two & has_name))
+    of_title = [word for word in parts[title] if word not in qualifying[title]] or list(parts[title])
+    derived = [has for text, has in has_keyword.items() if _is_derived(parts[text], of_title)]
+    has_title = np.logical_or.reduce([*(in_text[word] for word in of_title), *derived])
+    is_evident = np.logical_or.reduce(list(has_keyword.values()))
+    if has_title[is_evident].sum() < TITLE_SHARE * is_evident.sum():
+        return np.ones(n_pages, bool)
+    return np.asarray(has_title | has_two)
+
+
+def _is_derived(words: Sequence[str], of_title: Sequence[str]) -> bool:
+    """Whether a keyword has a word that begins as one of the title does: Brazilian, of Brazil."""
+    starts = tuple(word[:DERIVED] for word in of_title if len(word) >= DERIVED)
+    return any(word.startswith(starts) for word in words) if starts else False
 
 
 def _bits(reasons: Sequence[NDArray[np.bool_]], n: int) -> NDArray[np.uint16]:
@@ -119,9 +162,10 @@ def _bits(reasons: Sequence[NDArray[np.bool_]], n: int) -> NDArray[np.uint16]:
 
 
 def _fit(engine: Engine, word: str, in_lead: NDArray[np.bool_], page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Whether each text speaks of women, or of men: by its pronouns, or where these say nothing by its lead."""
+    """Whether each text speaks of women, or of men: a biography by its pronouns, if it has any, and others by the lead;
+    the politics of a country are not about women because its minister is one."""
     lean = leaning(engine, word, page_ids)
-    return np.where(lean == 0, in_lead, lean > 0)
+    return np.where((lean == 0) | ~are_biographies(engine, page_ids), in_lead, lean > 0)
 
 
 def _named(

@@ -23,7 +23,6 @@ from evenrank.retrieval.query.topic_query import (
     number_forms,
     singular,
     split_words,
-    subject_words,
 )
 from evenrank.retrieval.word_lists import word_list
 
@@ -103,15 +102,22 @@ _TITLE_HEAD_END = re.compile(r",|\s(?:of|in|at|on|for|by|and)\s")
 
 
 def named_kinds(topic: Topic, engine: Engine) -> frozenset[str]:
-    """The kinds of thing that a subject names, in the singular: its title, one plural word, and keywords of one word.
+    """The kinds of thing that a subject names, in the singular: the head of its title, a plural (`clubs` of "Football
+    clubs of Ghana"), and keywords of one word. Where it names people, kinds of people, and where not, none.
 
-    Empty for subjects that are no kind of thing, and for people, who are of many occupations.
+    Empty for subjects that are no kind of thing. `biography` stands for all people.
     """
-    words = subject_words(topic.title, is_name=True) if engine.layout.language == ENGLISH else []
-    if len(words) != 1 or not _is_plural(words[0], engine) or names_people(topic.title):
+    if engine.layout.language != ENGLISH:
         return frozenset()
-    keywords = (split_words(keyword) for keyword in topic.keywords)
-    return frozenset(singular(word) for word in [*words, *(words[0] for words in keywords if len(words) == 1)])
+    head = split_words(_TITLE_HEAD_END.split(topic.title, maxsplit=1)[0])[-1:]
+    is_biographies = singular("".join(head)) == BIOGRAPHY
+    words = [word for word in head if word not in word_list("generic_words") and not is_biographies]
+    if not is_biographies and (not words or gender_words(words[0]) or not _is_plural(words[0], engine)):
+        return frozenset()
+    is_people = is_biographies or names_people(words[0])
+    single = [parts[0] for keyword in topic.keywords if len(parts := split_words(keyword)) == 1]
+    found = frozenset(singular(word) for word in [*words, *(one for one in single if names_people(one) == is_people)])
+    return found or frozenset((BIOGRAPHY,))
 
 
 def _is_plural(word: str, engine: Engine) -> bool:
@@ -143,16 +149,23 @@ def are_of_kind(
     return np.array([_is_of_kind(forms, *page) for page in pages], bool)
 
 
+LEAST_COMPOUND = 5
+"""Letters that a kind must have to be found at the end of a longer word."""
+
+
 def _is_of_kind(
     forms: frozenset[str], title: str, opening: str, is_person: bool, classes: tuple[str, ...] = ()
 ) -> bool:
     """Whether the first sentence says so, or the title with its first or last word, or a class with its last word; of a
-    person, only what they are."""
+    person, only what they are. A stratovolcano is a volcano."""
     said = defining_words(opening)
-    if is_person:
-        return bool(said) and said[-1] in forms and names_people(said[-1])
+    if BIOGRAPHY in forms:
+        return is_person
+    if is_person or any(names_people(form) for form in forms):
+        return is_person and any(word in forms and names_people(word) for word in said)
     of_classes = [word for name in classes for word in split_words(name)[-1:]]
-    return not forms.isdisjoint([*said, *_title_heads(title), *of_classes])
+    ends = tuple(form for form in forms if len(form) >= LEAST_COMPOUND)
+    return any(word in forms or word.endswith(ends) for word in [*said, *_title_heads(title), *of_classes])
 
 
 def _title_heads(title: str) -> list[str]:

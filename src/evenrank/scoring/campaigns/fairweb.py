@@ -16,6 +16,7 @@ from evenrank.core.allowed import Range, setting_faults
 from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.io.faults import FaultLog
+from evenrank.io.groupings import ORDINAL_SUFFIX
 from evenrank.measures.cascade import (
     DIVERGENCES,
     expected_reciprocal_rank,
@@ -49,8 +50,6 @@ DEPTH = 20
 OF_RELEVANCE = ("ERR", "iRBU")
 OF_FAIRNESS = tuple(f"GF-{name}" for name in DIVERGENCES)
 COMBINED = "GFR"
-ORDINAL = ":ordinal"
-"""What follows the name of a grouping whose groups come in an order."""
 DIGITS = 6
 """Decimal places of the equal shares of a page without memberships, as the task's scorer writes them."""
 SUM_TOLERANCE = 0.01
@@ -146,15 +145,15 @@ def pair_groupings(
     groups: Mapping[str, FilePath], targets: Mapping[str, FilePath]
 ) -> dict[str, tuple[FilePath, FilePath]]:
     """AttributeSet → its membership and its target file; a single pair may come without names."""
-    plain = {name.removesuffix(ORDINAL): path for name, path in targets.items()}
+    plain = {name.removesuffix(ORDINAL_SUFFIX): path for name, path in targets.items()}
     if len(groups) == len(plain) == 1 and ("" in groups or "" in plain):
         return {next(iter(groups)): (next(iter(groups.values())), next(iter(plain.values())))}
-    bare = {name.removesuffix(ORDINAL) for name in groups}
+    bare = {name.removesuffix(ORDINAL_SUFFIX) for name in groups}
     faults = [f"grouping {name!r} has no --target (write --target {name}=FILE)" for name in sorted(bare - set(plain))]
     faults += [f"target {name!r} has no --groups (write --groups {name}=FILE)" for name in sorted(set(plain) - bare)]
     if faults:
         raise EvenrankError("\n".join(faults))
-    return {name: (path, plain[name.removesuffix(ORDINAL)]) for name, path in groups.items()}
+    return {name: (path, plain[name.removesuffix(ORDINAL_SUFFIX)]) for name, path in groups.items()}
 
 
 def wanted_measures(names: tuple[str, ...], has_groups: bool) -> list[WantedMeasure]:
@@ -274,8 +273,8 @@ def read_attribute_set(name: str, groups: FilePath, target: FilePath, faults: Fa
     equal = [round(1.0 / n_groups, DIGITS)] * n_groups
     is_right = all(len(row) == n_groups for row in rows)
     return AttributeSet(
-        name=name.removesuffix(ORDINAL),
-        is_ordinal=name.endswith(ORDINAL) or "ordinal" in marks,
+        name=name.removesuffix(ORDINAL_SUFFIX),
+        is_ordinal=name.endswith(ORDINAL_SUFFIX) or "ordinal" in marks,
         target=np.array(wanted, np.float64),
         topics=frozenset(topic for topic, _ in place),
         place=place,

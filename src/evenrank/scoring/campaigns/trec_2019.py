@@ -320,7 +320,7 @@ def read_sequence_rankings(
             file.fault(line, f"the ranking of {number} is {shown(ranking)}")
         elif (first := seen.setdefault(_request(number), line)) != line:
             file.fault(line, f"request {number} is ranked in line {first} already", "keep one of them")
-        elif (request := requests.places.get(_request(number))) is not None:
+        elif (request := requests.places.get(_request(number))) is not None:  # no HTTP # nosec B113
             place.append(request)
             lengths.append(len(ranking))
             document.extend(map(documents, ranking))

@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 
 from evenrank.core.records import Run, Task
+from evenrank.core.safe_text import terminal_text
 from evenrank.errors import EvenrankError
 from evenrank.io.atomic import atomic_folder
 from evenrank.io.figures import figure_style, save_figure
@@ -64,7 +65,7 @@ def write_report(
         page = page_html(
             results, exposures, commands or {}, titles, title, report_command, attributes, is_synthetic(collection)
         )
-        (fresh / "index.html").write_text(page, "utf-8")
+        (fresh / "index.html").write_text(terminal_text(page), "utf-8")
         marker = {"report_of": sorted(run.run for run in results.runs), "evenrank_version": version("evenrank")}
         (fresh / MARKER).write_bytes(orjson.dumps(marker, option=orjson.OPT_INDENT_2) + b"\n")
     return folder / "index.html"

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from evenrank.core.records import Task
+from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.scoring.attributes import AttributeResults
 from evenrank.scoring.exposure_by_group import GroupExposure
@@ -22,6 +23,7 @@ from evenrank.scoring.results import Results, RunResult, measure_interval
 from evenrank.scoring.tables.html import html_of
 from evenrank.scoring.tables.results import runs_table
 from evenrank.scoring.tables.table import Table
+from evenrank.scoring.trust import trust
 from evenrank.trec.dimensions import DIMENSIONS
 
 ABOUT: dict[Task, str] = {
@@ -101,8 +103,30 @@ def _section(
         "main": MAIN[task].name,
         "confidence": f"{100 * results.protocol.confidence:g} %",
         "commands": note + "".join(rows),
+        "trust": _trust(results, task),
     }
     return _filled(_part("section.html"), values)
+
+
+def _trust(results: Results, task: Task) -> str:
+    """How far the order can be trusted; nothing where there is no order to speak of."""
+    try:
+        found = trust(results, task)
+    except EvenrankError:
+        return ""
+    said = "".join(f"<li>{escape(line)}</li>" for line in (*found.summary(), *found.notes))
+    tables = (
+        found.rank_table(),
+        replace(found.pair_table(len(found.runs) - 1), caption="Neighbours on the leaderboard"),
+    )
+    label = f"How far the order of task {task} can be trusted"
+    shown = "".join(html_of(table) for table in tables)
+    return (
+        f"<h3>How far can this order be trusted?</h3><ul>{said}</ul>"
+        f'<details><summary>Ranks and pairs</summary><div class="scroll" tabindex="0" role="region" '
+        f'aria-label="{label}">{shown}</div></details><p>Topics alone are resampled here. <code>evenrank trust</code> '
+        "also changes the target, the pool, the assessors and the attributes.</p>"
+    )
 
 
 def _care(results: Results, exposures: Sequence[GroupExposure], is_synthetic: bool) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 
+from evenrank.core.safe_text import terminal_text
 from evenrank.core.types import FilePath
 from evenrank.io.atomic import atomic_folder
 from evenrank.io.figures import figure_style, require_matplotlib, save_figure
@@ -54,7 +55,7 @@ def score_report(
         body = _write_tables(tables, fresh / "tables") + _write_figures(scores, fresh / "figures")
         body += [f"<p>{escape(note)}</p>\n" for note in scores.notes]
         page = PAGE.format(title=escape(title), body="".join(body))
-        (fresh / "index.html").write_text(page, "utf-8")
+        (fresh / "index.html").write_text(terminal_text(page), "utf-8")
         (fresh / "results.json").write_bytes(orjson.dumps(scores.to_json(), option=orjson.OPT_INDENT_2) + b"\n")
         marker = {"report_of": sorted(one.system for one in scores.systems), "evenrank_version": version("evenrank")}
         (fresh / MARKER).write_bytes(orjson.dumps(marker, option=orjson.OPT_INDENT_2) + b"\n")

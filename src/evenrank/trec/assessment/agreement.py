@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evenrank.core.rng import derive
 from evenrank.core.types import Floats
 from evenrank.trec.assessment.coverage import settle_votes
-from evenrank.trec.assessment.votes import ADJUDICATION, Store, Vote, current_votes
+from evenrank.trec.assessment.votes import ADJUDICATION, Store, Vote, current_votes, first_votes
 
 
 def cohens_kappa(table: NDArray[np.generic]) -> Floats:
@@ -143,13 +143,32 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicAgreement:
+    """Agreement on the pages of one topic that at least two assessors graded."""
+
+    topic: int
+    n_pages: int
+    alpha: Estimate
+    kappa: Estimate
+    """Cohen's κ of all pairs of assessors taken together: their tables are added."""
+
+
+@dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement over all pages that at least two assessors graded."""
+    """Agreement over all pages that at least two assessors graded, by the votes that count now and by the first ones.
+
+    First votes say how well people agree on their own. Those that count now were changed after discussions.
+    """
 
     n_pages: int
     alpha: Estimate
     pairs: tuple[PairAgreement, ...]
     disagreements: tuple[Disagreement, ...]
+    topics: tuple[TopicAgreement, ...]
+    first_n_pages: int
+    first_alpha: Estimate
+    first_pairs: tuple[PairAgreement, ...]
+    first_topics: tuple[TopicAgreement, ...]
 
 
 Grades = dict[tuple[int, int], dict[str, int]]
@@ -167,18 +186,46 @@ def measure_agreement(store: Store, bootstrap: Bootstrap | None = None) -> Agree
     """
     setting = bootstrap or Bootstrap()
     with store.snapshot():
-        grades = graded_pages(current_votes(store))
+        grades, first = graded_pages(current_votes(store)), graded_pages(first_votes(store))
         differing = tuple(disagreements(store))
-    n_pages, alpha = overall_agreement(grades, setting)
+    return Agreement(
+        *overall_agreement(grades, setting),
+        all_pairs(grades, setting),
+        differing,
+        by_topic(grades, setting),
+        *overall_agreement(first, setting),
+        all_pairs(first, setting),
+        by_topic(first, setting),
+    )
+
+
+def all_pairs(grades: Grades, bootstrap: Bootstrap) -> tuple[PairAgreement, ...]:
+    """κ of every two assessors who graded a page in common."""
     shared = sorted(shared_grades(grades).items())
-    pairs = tuple(pair_agreement(first, second, both, setting) for (first, second), both in shared)
-    return Agreement(n_pages, alpha, pairs, differing)
+    return tuple(pair_agreement(first, second, both, bootstrap) for (first, second), both in shared)
 
 
-def overall_agreement(grades: Grades, bootstrap: Bootstrap) -> tuple[int, Estimate]:
-    """Number of pages that at least two assessors graded, and α on them."""
+def by_topic(grades: Grades, bootstrap: Bootstrap) -> tuple[TopicAgreement, ...]:
+    """α and κ of every topic of which two assessors graded a page."""
+    topics: dict[int, Grades] = {}
+    for (topic, page), by_assessor in grades.items():
+        if len(by_assessor) >= 2:
+            topics.setdefault(topic, {})[topic, page] = by_assessor
+    found = []
+    for topic, pages in sorted(topics.items()):
+        together: Counter[tuple[int, int]] = Counter()
+        for both in shared_grades(pages).values():
+            together.update(dict(both))
+        n_pages, alpha = overall_agreement(pages, bootstrap, topic)
+        kappa = kappa_estimate(_table(together), derive(bootstrap.seed, "kappa", topic), bootstrap)
+        found.append(TopicAgreement(topic, n_pages, alpha, kappa))
+    return tuple(found)
+
+
+def overall_agreement(grades: Grades, bootstrap: Bootstrap, *part: int) -> tuple[int, Estimate]:
+    """Number of pages that at least two assessors graded, and α on them; `part` names the topic if it is one."""
     ratings = [list(page.values()) for page in grades.values()]
-    alpha = alpha_estimate(count_values(ratings), derive(bootstrap.seed, "alpha"), bootstrap)
+    alpha = alpha_estimate(count_values(ratings), derive(bootstrap.seed, "alpha", *part), bootstrap)
     return sum(len(page) >= 2 for page in ratings), alpha
 
 
@@ -203,12 +250,19 @@ def shared_grades(grades: Grades) -> dict[tuple[str, str], GradePairs]:
 @lru_cache(MOST_REMEMBERED)
 def pair_agreement(first: str, second: str, both: GradePairs, bootstrap: Bootstrap) -> PairAgreement:
     """κ of two assessors; it depends on nothing but these grades, so what is remembered is never out of date."""
-    values = sorted({grade for pair, _ in both for grade in pair})
-    table = np.zeros((len(values), len(values)), np.int64)
-    for (one, other), n_pages in both:
-        table[values.index(one), values.index(other)] = n_pages
+    table = _table(dict(both))
     kappa = kappa_estimate(table, derive(bootstrap.seed, "kappa", first, second), bootstrap)
-    return PairAgreement(first, second, int(table.sum()), float(np.trace(table) / table.sum()), kappa)
+    n_pages = int(table.sum())
+    return PairAgreement(first, second, n_pages, float(np.trace(table) / n_pages) if n_pages else np.nan, kappa)
+
+
+def _table(pairs: Mapping[tuple[int, int], int]) -> NDArray[np.int64]:
+    """Contingency table of pairs of grades: rows for the grades of the first assessor, columns for the second's."""
+    values = sorted({grade for pair in pairs for grade in pair})
+    table = np.zeros((len(values), len(values)), np.int64)
+    for (one, other), n_pages in pairs.items():
+        table[values.index(one), values.index(other)] = n_pages
+    return table
 
 
 def disagreements(store: Store) -> list[Disagreement]:

@@ -82,8 +82,9 @@ class TierCoverage:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every page is graded or unassessable."""
-        return self.n_done == self.n_pages
+        """Whether no page is open or disputed. A skipped page is undecided, as an unassessable one is, and does not
+        hold the tier back, unless more pages are skipped than decided."""
+        return self.n_untouched == self.n_disputed == 0 and self.n_skipped <= self.n_done
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +105,23 @@ class Pace:
         return None if self.median_seconds is None else self.n_open * self.median_seconds / 3600
 
 
+DECIDED = ("relevant", "not relevant", "unassessable")
+
+
 def coverage(store: Store) -> list[TierCoverage]:
-    """Every tier of every pooled topic, in order."""
+    """Every tier of every pooled topic, in order; pages of withdrawn runs count where they are decided."""
     settled = settle_all(current_votes(store))
     counts: dict[tuple[int, int], Counter[str]] = {}
-    for topic, page, tier in store.connection.execute("SELECT topic, page, tier FROM item ORDER BY topic, tier"):
-        counts.setdefault((topic, tier), Counter())[_state(settled.get((topic, page)))] += 1
-    states = ("relevant", "not relevant", "unassessable", "disputed", "skipped", "untouched")
+    items = "SELECT topic, page, tier, is_withdrawn FROM item ORDER BY topic, tier"
+    for topic, page, tier, is_withdrawn in store.connection.execute(items):
+        state = page_state(settled.get((topic, page)))
+        counts.setdefault((topic, tier), Counter())[state] += not is_withdrawn or state in DECIDED
+    states = (*DECIDED, "disputed", "skipped", "untouched")
     return [TierCoverage(topic, tier, *(n[state] for state in states)) for (topic, tier), n in counts.items()]
 
 
-def _state(settled: Settled | None) -> str:
+def page_state(settled: Settled | None) -> str:
+    """What is known about a page, in the words of the counts of a tier."""
     if settled is None:
         return "untouched"
     if settled.grade is None:
@@ -151,7 +158,8 @@ def pace(store: Store) -> list[Pace]:
 
 
 OPEN_PAGES = """
-SELECT assessor, count(*) FROM assignment a WHERE NOT EXISTS
+SELECT a.assessor, count(*) FROM assignment a JOIN item i ON i.topic = a.topic AND i.page = a.page
+WHERE i.is_withdrawn = 0 AND i.is_set_aside = 0 AND NOT EXISTS
   (SELECT 1 FROM current_vote v WHERE v.assessor = a.assessor AND v.topic = a.topic AND v.page = a.page)
-GROUP BY assessor
+GROUP BY a.assessor
 """

@@ -7,9 +7,12 @@ A page that was skipped, could not be judged, or is disputed is in no list of ju
 from __future__ import annotations
 
 import math
+import os
+import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -18,8 +21,12 @@ from numpy.typing import NDArray
 from evenrank.core.records import Topic
 from evenrank.core.text_ids import TextIds, check_text_id
 from evenrank.core.types import FilePath
-from evenrank.errors import Fault, InputError
+from evenrank.database.database import Connection, Location
+from evenrank.database.sqlite import SqliteFile
+from evenrank.database.sqlite_connection import can_write
+from evenrank.errors import EvenrankError, Fault, InputError
 from evenrank.io.json_lines import MAX_FAULTS, read_records, write_records
+from evenrank.io.judgment_record import JudgmentRecord, read_judgment_record, sha256_of, write_judgment_record
 from evenrank.io.topics import (
     MAX_ID,
     qrels_have_text_ids,
@@ -30,7 +37,11 @@ from evenrank.io.topics import (
     write_topics,
 )
 from evenrank.trec.assessment.assessors import checked_name, name_assessors
-from evenrank.trec.assessment.coverage import Settled, max_tiers, settle_all
+from evenrank.trec.assessment.campaign import bias_of, keep_imported, withdrawn_runs, work_order
+from evenrank.trec.assessment.coverage import Settled, coverage, max_tiers, settle_all
+from evenrank.trec.assessment.gold import import_gold
+from evenrank.trec.assessment.log import ENTRY_FIELDS, LogEntry, append_entry, log_entries, pseudonym_of, utc_now
+from evenrank.trec.assessment.machine import keep_machine_judgments, machine_judgments, machine_record
 from evenrank.trec.assessment.votes import (
     COLUMNS,
     Outcome,
@@ -40,10 +51,13 @@ from evenrank.trec.assessment.votes import (
     cast_votes,
     current_votes,
     keep_ids,
+    max_grade_of,
+    open_store,
     pages_in,
+    set_max_grade,
     text_ids_of,
-    utc_now,
 )
+from evenrank.trec.collection import Collection, as_collection
 
 
 def shown_page(page: int, ids: TextIds | None) -> int | str:
@@ -113,12 +127,122 @@ def vote_record(vote: Vote, ids: TextIds | None = None) -> dict[str, object]:
     return {"page_id" if name == "page" else name: value for name, value in fields.items()}
 
 
+def export_log(store: Store, path: FilePath) -> None:
+    """The log as JSON lines, oldest entry first; `log.find_gaps` checks its chain without the judgments file."""
+    write_records(path, (entry.record() for entry in log_entries(store)))
+
+
+def read_exported_log(path: FilePath) -> list[LogEntry]:
+    """The entries of an exported log; an error names its lines that are none."""
+
+    def parse(record: dict[str, Any]) -> LogEntry:
+        if (
+            record.keys() != set(ENTRY_FIELDS)
+            or type(record["number"]) is not int
+            or not isinstance(record["digest"], str)
+        ):
+            raise ValueError("not an entry of a log")
+        return LogEntry(**record)
+
+    return read_records(path, parse)
+
+
+def export_machine_judgments(store: Store, path: FilePath) -> None:
+    """The grades of programs as JSON lines, by source, topic and page: never among the votes."""
+    ids = text_ids_of(store)
+    write_records(path, (machine_record(judgment, ids) for judgment in machine_judgments(store)))
+
+
 EXPORTS: dict[str, Callable[[Store, FilePath], None]] = {
     "qrels": export_qrels,
     "topics": export_topics,
     "votes": export_votes,
+    "log": export_log,
+    "machine": export_machine_judgments,
 }
 """Name of a format → what writes it."""
+JUDGED = ("qrels", "topics", "votes")
+"""Formats from which runs can be scored; a record beside the file says how deep each topic was judged."""
+
+
+def export_judgments(store: Store, form: str, path: FilePath, by: str | None = None) -> bool:
+    """Write a format of `EXPORTS`, beside judgments also their record, and note it in the log; whether it was noted.
+
+    A file that can only be read keeps its log as it is. What goes to standard output has no record.
+    """
+    EXPORTS[form](store, path)
+    if os.fspath(path) == "-":
+        checksum = None
+    else:
+        checksum = sha256_of(path)
+        if form in JUDGED:
+            write_judgment_record(path, judgments_record(store))
+    if isinstance(store, SqliteFile) and not can_write(store.path):
+        return False
+    with store.transaction() as connection:
+        append_entry(connection, by, "export", format=form, file=Path(path).name, sha256=checksum)
+    return True
+
+
+def judgments_record(store: Store) -> dict[str, Any]:
+    """What the judgments are made of: scale, votes, and the state of each topic and tier."""
+    with store.snapshot():
+        max_grade, deepest, covered = max_grade_of(store), max_tiers(store), coverage(store)
+        topics = store.connection.execute("SELECT id, version FROM topic ORDER BY id").fetchall()
+        (n_votes,) = store.connection.execute("SELECT count(*) FROM vote").fetchone()
+        withdrawn = withdrawn_runs(store)
+        order = work_order(store)
+    by_topic: dict[int, list[dict[str, int]]] = {}
+    for row in covered:
+        counts = {name: value for name, value in asdict(row).items() if name != "topic"}
+        by_topic.setdefault(row.topic, []).append(counts)
+    return {
+        "max_grade": max_grade,
+        "n_votes": n_votes,
+        "withdrawn_runs": withdrawn,
+        "work_order": None if order is None else asdict(order) | {"note": order.note},
+        "topics": [
+            {"topic": topic, "version": version, "max_tier": deepest.get(topic), "tiers": by_topic.get(topic, [])}
+            for topic, version in topics
+        ],
+    }
+
+
+def with_judgments(collection: Collection | FilePath, judgments: Store | Location) -> Collection:
+    """The collection with the topics and judgments of a judgments file, and no others.
+
+    What the collection says about these topics beside their judgments (keywords, scope) stays.
+    """
+    opened = as_collection(collection)
+    if isinstance(judgments, (str, os.PathLike)):
+        with open_store(judgments if isinstance(judgments, str) else Path(judgments)) as store:
+            return with_judgments(opened, store)
+    topics = judged_topics(judgments, opened.text_ids)
+    texts = ("title", "keywords", "scope", "homepage")
+    known = opened.topic_by_id
+    return opened.with_topics(
+        replace(topic, **{name: getattr(known[topic.id], name) for name in texts}) if topic.id in known else topic
+        for topic in topics
+    )
+
+
+def judgment_notes(store: Store) -> list[str]:
+    """What readers of scores from these judgments should know: how deep topics are judged, and what is undecided."""
+    with store.snapshot():
+        deepest, undecided, bias = max_tiers(store), count_left_out(store), bias_of(store)
+        withdrawn = withdrawn_runs(store)
+        (n_topics,) = store.connection.execute("SELECT count(*) FROM topic").fetchone()
+    depths = Counter(deepest.values())
+    said = ", ".join(f"{n} to tier {tier}" if tier else f"{n} not even to tier 1" for tier, n in sorted(depths.items()))
+    unsaid = n_topics - len(deepest)
+    parts = [said] * bool(said) + [f"{unsaid} to an unknown tier"] * bool(unsaid)
+    notes = [f"{n_topics} topic{'s' * (n_topics != 1)} judged: {', '.join(parts)}"]
+    if undecided:
+        counts = ", ".join(f"{n:,} {status}" for status, n in sorted(undecided.items()))
+        notes.append(f"pages without a settled grade, which are not judged pages: {counts}")
+    if withdrawn:
+        notes.append(f"withdrawn, and not scored: {', '.join(withdrawn)}")
+    return [*notes, bias] if bias else notes
 
 
 def count_left_out(store: Store) -> Counter[str]:
@@ -131,11 +255,42 @@ Judgment = tuple[int, int, int]
 
 
 def import_qrels(store: Store, path: FilePath, assessor: str) -> int:
-    """Number of new votes from a four-column qrels file, cast in the name of `assessor`."""
+    """Number of new votes from a four-column qrels file, cast in the name of `assessor`.
+
+    Scale and tiers come from the record beside the file, where it has one.
+    """
     ids = _ids_for(store, qrels_have_text_ids(path))
+    record = read_judgment_record(path)
     grades = read_qrels(path, min_grade=0, ids=ids)
-    judgments = ((topic, page, grade) for topic, pages in grades.items() for page, grade in pages.items())
-    return _cast(store, judgments, assessor, ids)
+    if record is not None:
+        set_max_grade(store, record.max_grade)
+    tiers = {} if record is None else record.tiers
+    return _cast(store, _triples(grades), assessor, ids, _ImportNote(path, "qrels", tiers, assessor, record=record))
+
+
+def import_machine_judgments(store: Store, path: FilePath, source: str, by: str | None = None) -> int:
+    """Number of new judgments of a program from a four-column qrels file; they are no votes, and settle nothing."""
+    source = checked_name(source)
+    ids = _ids_for(store, qrels_have_text_ids(path))
+    listed = list(_triples(read_qrels(path, min_grade=0, ids=ids)))
+    number = keep_ids(store, ids, (page for _, page, _ in listed))
+    judgments = ((topic, number[page], grade) for topic, page, grade in listed)
+    return keep_machine_judgments(store, source, judgments, _named_file(path), by)
+
+
+def import_gold_file(store: Store, path: FilePath, by: str) -> int:
+    """Number of pages given to assessors, once the pages of a four-column file are gold pages, ruled by `by`."""
+    ids = _ids_for(store, qrels_have_text_ids(path))
+    listed = list(_triples(read_qrels(path, min_grade=0, ids=ids)))
+    scale = max_grade_of(store)
+    if too_high := [grade for _, _, grade in listed if grade > scale]:
+        raise EvenrankError(f"{path}: grade {max(too_high)} is beyond the scale, which goes to {scale}")
+    number = keep_ids(store, ids, (page for _, page, _ in listed))
+    return import_gold(store, ((topic, number[page], grade) for topic, page, grade in listed), by)
+
+
+def _triples(grades: dict[int, dict[int, int]]) -> Iterable[Judgment]:
+    return ((topic, page, grade) for topic, pages in grades.items() for page, grade in pages.items())
 
 
 def import_topics(store: Store, path: FilePath, assessor: str) -> int:
@@ -143,14 +298,40 @@ def import_topics(store: Store, path: FilePath, assessor: str) -> int:
     ids = _ids_for(store, topics_have_text_ids(path))
     judged = read_topics(path, "eval", ids)
     _refuse_incomplete(path, judged)
-    n_votes = _cast(store, (judgment for topic in judged for judgment in _judgments(topic)), assessor, ids)
-    with store.transaction() as connection:
-        connection.executemany(
-            "INSERT INTO topic (id, title, max_tier) VALUES (?, ?, ?) ON CONFLICT (id) "
-            "DO UPDATE SET title = excluded.title, max_tier = excluded.max_tier",
-            [(topic.id, topic.title, topic.max_tier) for topic in judged],
-        )
-    return n_votes
+    tiers = {topic.id: topic.max_tier for topic in judged}
+    titles = {topic.id: topic.title for topic in judged}
+    note = _ImportNote(path, "topics", tiers, assessor, titles, read_judgment_record(path))
+    return _cast(store, (judgment for topic in judged for judgment in _judgments(topic)), assessor, ids, note)
+
+
+def _named_file(path: FilePath) -> dict[str, str | None]:
+    """A file as the log names it."""
+    return {"file": Path(path).name, "sha256": None if os.fspath(path) == "-" else sha256_of(path)}
+
+
+@dataclass(frozen=True)
+class _ImportNote:
+    """What an import writes beside its votes: titles and tiers of its topics, and an entry of the log."""
+
+    path: FilePath
+    form: str
+    tiers: Mapping[int, int | None]
+    assessor: str | None = None
+    titles: Mapping[int, str] = field(default_factory=dict)
+    record: JudgmentRecord | None = None
+
+    def __call__(self, connection: Connection, n_votes: int) -> None:
+        known = "INSERT INTO topic (id) VALUES (?) ON CONFLICT DO NOTHING"
+        connection.executemany(known, [(topic,) for topic in self.tiers])
+        tiers = [(tier, topic) for topic, tier in self.tiers.items()]
+        connection.executemany("UPDATE topic SET max_tier = ? WHERE id = ?", tiers)
+        if self.record is not None:
+            keep_imported(connection, self.record)
+        titles = [(title, topic) for topic, title in self.titles.items()]
+        connection.executemany("UPDATE topic SET title = ? WHERE id = ?", titles)
+        person = {} if self.assessor is None else {"assessor": pseudonym_of(connection, checked_name(self.assessor))}
+        about = {"format": self.form, "n_votes": n_votes, **_named_file(self.path), **person}
+        append_entry(connection, None, "import", **about)
 
 
 def _ids_for(store: Store, has_text: bool) -> TextIds | None:
@@ -175,30 +356,31 @@ def _refuse_incomplete(path: FilePath, topics: list[Topic]) -> None:
         raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
 
 
-def _cast(store: Store, judgments: Iterable[Judgment], assessor: str, ids: TextIds | None) -> int:
+def _cast(store: Store, judgments: Iterable[Judgment], assessor: str, ids: TextIds | None, note: _ImportNote) -> int:
     """Votes for what is not yet the assessor's vote; a file imported twice adds nothing."""
     assessor = checked_name(assessor)
     listed = list(judgments)
     number = keep_ids(store, ids, (page for _, page, _ in listed))
     name_assessors(store, [assessor])
     known = {(v.topic, v.page): v.grade for v in current_votes(store) if v.assessor == assessor}
-    n_before = int(store.connection.execute("SELECT count(*) FROM vote").fetchone()[0])
-    time = utc_now()
+    mark, time = secrets.token_hex(8), utc_now()  # tokens never change, so they must not hold a name
     kept = ((topic, number[page], grade) for topic, page, grade in listed)
     new = [judgment for judgment in kept if known.get(judgment[:2]) != judgment[2]]
     return cast_votes(
         store,
         (
-            Vote(
-                f"import-{n_before + n}-{assessor}", topic, page, assessor, "graded", grade, time=time, method="import"
-            )
+            Vote(f"import-{mark}-{n}", topic, page, assessor, "graded", grade, time=time, method="import")
             for n, (topic, page, grade) in enumerate(new, 1)
         ),
+        note,
     )
 
 
 def import_votes(store: Store, path: FilePath) -> int:
-    """Number of new votes from JSON lines with all fields; votes that are there already are passed over."""
+    """Number of new votes from JSON lines with all fields; votes that are there already are passed over.
+
+    Scale and tiers come from the record beside the file, where it has one.
+    """
     pages = read_records(path, lambda record: record.get("page_id"))
     ids = _ids_for(store, bool(pages) and isinstance(pages[0], str))
     votes = read_records(path, lambda record: parse_vote(record, ids))
@@ -206,9 +388,13 @@ def import_votes(store: Store, path: FilePath) -> int:
         raise InputError(
             [Fault(str(path), 0, "no votes in it", "give one vote a line, as judgments export writes them")]
         )
+    record = read_judgment_record(path)
     number = keep_ids(store, ids, (vote.page for vote in votes))
     name_assessors(store, sorted({vote.assessor for vote in votes}))
-    return cast_votes(store, (replace(vote, page=number[vote.page]) for vote in votes))
+    if record is not None:
+        set_max_grade(store, record.max_grade)
+    note = _ImportNote(path, "votes", {} if record is None else record.tiers, record=record)
+    return cast_votes(store, (replace(vote, page=number[vote.page]) for vote in votes), note)
 
 
 KINDS: dict[str, tuple[type, ...]] = {
@@ -217,13 +403,17 @@ KINDS: dict[str, tuple[type, ...]] = {
     "grade": (int, type(None)),
     "seconds": (float, int, type(None)),
     "undoes": (str, type(None)),
+    "topic_version": (int,),
+    "max_grade": (int, type(None)),
 }
 """Types of the fields of a vote that are not text."""
+ADDED_LATER = {"topic_version": 1, "max_grade": None}
+"""Fields that files of earlier versions do not have, with what they stand for there."""
 
 
 def parse_vote(record: dict[str, Any], ids: TextIds | None = None) -> Vote:
     """The vote in a record of the file; ValueError says what is wrong with it. With `ids` page ids are text."""
-    fields = {("page" if name == "page_id" else name): value for name, value in record.items()}
+    fields = ADDED_LATER | {("page" if name == "page_id" else name): value for name, value in record.items()}
     if fields.keys() != set(COLUMNS):
         odd = ", ".join(sorted(fields.keys() ^ set(COLUMNS)))
         raise ValueError(f"not the fields of a vote: {odd} missing or too many")
@@ -235,8 +425,8 @@ def parse_vote(record: dict[str, Any], ids: TextIds | None = None) -> Vote:
     vote = Vote(**fields)
     if vote.outcome not in get_args(Outcome) or (vote.outcome == "graded") != (vote.grade is not None):
         raise ValueError(f"outcome {vote.outcome!r} with grade {vote.grade}")
-    if not all(0 <= number <= MAX_ID for number in (vote.topic, vote.page, vote.grade or 0)):
-        raise ValueError(f"topic, page_id or grade is outside 0 to {MAX_ID}")
+    if not all(0 <= number <= MAX_ID for number in (vote.topic, vote.page, vote.grade or 0, vote.topic_version)):
+        raise ValueError(f"topic, page_id, grade or topic_version is outside 0 to {MAX_ID}")
     if not vote.assessor.strip():
         raise ValueError("a vote of nobody: assessor is empty")
     if not vote.token or not vote.time or (vote.seconds is not None and not 0 <= vote.seconds < math.inf):

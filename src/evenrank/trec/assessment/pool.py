@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -47,6 +48,18 @@ class Tier:
             if self.n_rankings is None or n_seen[topic] <= self.n_rankings:
                 yield topic, run.ranking(int(index))[: self.depth]
 
+    def share_of(self, rank: int, ranking: int) -> float:
+        """How much of the tier must be pooled to reach a rank, from 1, of a ranking, from 1: as much of its depth and
+        of its rankings.
+        """
+        return max(rank / self.depth, ranking / self.n_rankings if self.n_rankings else 0.0)
+
+    def reduced(self, share: float) -> str:
+        """The tier as a budget leaves it, written as a tier; `none` when not even its first ranks are left."""
+        depth = int(self.depth * share + 1e-9)
+        n_rankings = None if self.n_rankings is None else int(self.n_rankings * share + 1e-9)
+        return "none" if depth == 0 or n_rankings == 0 else str(Tier(self.task, depth, n_rankings))
+
 
 TRACK_TIERS = (Tier(task=1, depth=20), Tier(task=2, depth=5, n_rankings=25))
 """The tiers of the 2021 track (the paper's section on annotations)."""
@@ -62,6 +75,22 @@ def parse_tier(spec: str) -> Tier:
 
 
 @dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof that a run file entered a pool, and how it was checked."""
+
+    file: str
+    """Name of the file."""
+    sha256: str
+    """Checksum of the file as it was handed in."""
+    size_bytes: int
+    protocol: str
+    """Protocol whose lengths it was checked by."""
+    n_faults: int
+    despite: str = ""
+    """Why it entered although it had faults."""
+
+
+@dataclass(frozen=True, slots=True)
 class PooledRun:
     """A run whose pages are in the pool."""
 
@@ -69,6 +98,8 @@ class PooledRun:
     task: Task
     fingerprint: str
     """Digest of the rankings, so that another run of the same name is noticed."""
+    receipt: Receipt | None = field(default=None, compare=False)
+    """None for a run that was never a file, or entered before there were receipts."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -93,9 +124,13 @@ class Pool:
     runs: tuple[PooledRun, ...] = ()
     pages: tuple[PooledPage, ...] = ()
     cut: dict[int, int] = field(default_factory=dict)
-    """Topic → tier in which the budget ended it; topics that are pooled whole are not there."""
+    """Topic → first tier that is not whole, because not even its first ranks fit the budget, or a later run did not."""
+    shares: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    """Topic → share of each tier that the budget allows, in depth and rankings; topics pooled whole are not there."""
     ids: TextIds | None = field(default=None, repr=False, compare=False)
     """The ids of pages where they are text; `pages` have their numbers."""
+    total: int | None = None
+    """Most pages of all topics together; None: no limit."""
 
     def with_ids(self, ids: TextIds | None) -> Pool:
         """The same pool with the numbers that `ids` gives to pages; an error when only one side has text ids."""
@@ -127,64 +162,143 @@ def build_pool(
     budget: int | None = None,
     topics: Container[int] | None = None,
     start: Pool | None = None,
+    total: int | None = None,
 ) -> Pool:
     """`start` with the pages of `runs` added; pages already there keep their tier, so late runs can be added.
 
-    A topic is filled tier by tier and in a tier rank by rank over all rankings. A budget ends it before the
-    first rank that does not fit whole, so that what is judged has the same depth in every run. Where ids are text, all
-    runs have the same `Run.ids`.
+    A budget makes the tiers of a topic smaller in depth and rankings, all by the same share, so that each is the same
+    in every run. What it leaves goes to the next ranks, the pages of most runs first: they are in a tier behind all
+    others, which no score asks for. A total for all topics is divided evenly; what small topics leave goes to the
+    others. Where ids are text, all runs have the same `Run.ids`.
     """
     new_runs = sorted(runs, key=lambda run: run.name)
     ids = new_runs[0].ids if new_runs else None
-    start = (start or Pool(tuple(tiers), budget, ids=ids)).with_ids(ids)
+    start = (start or Pool(tuple(tiers), budget, total=total, ids=ids)).with_ids(ids)
     if tuple(tiers[: len(start.tiers)]) != start.tiers:
-        known = ", ".join(map(str, start.tiers))
-        raise EvenrankError(f"the pool was built with the tiers {known}: further ones can be added, none changed")
+        named = ", ".join(map(str, start.tiers))
+        raise EvenrankError(f"the pool was built with the tiers {named}: further ones can be added, none changed")
     pages: dict[int, Pages] = {}
     for entry in start.pages:
-        pages.setdefault(entry.topic, {})[entry.page] = (entry.tier, set(entry.runs))
+        tier = entry.tier if entry.tier <= len(start.tiers) else len(tiers) + 1
+        pages.setdefault(entry.topic, {})[entry.page] = (tier, set(entry.runs))
     again = {run.name for run in start.runs} <= {run.name for run in new_runs}
-    cut = {} if again else dict(start.cut)
-    for topic, ranks in _contributions(new_runs, tiers, topics).items():
-        if (tier := _fill(pages.setdefault(topic, {}), ranks, budget)) is not None:
-            cut[topic] = min(tier, cut.get(topic, tier))
+    cut, shares = ({}, {}) if again else (dict(start.cut), dict(start.shares))
+    whole = (1.0,) * len(tiers)
+    contributions = _contributions(new_runs, tiers, topics)
+    budgets = _budgets(pages, contributions, whole, budget, total)
+    for topic, ranks in contributions.items():
+        agreed = (*shares.get(topic, ()), *whole[len(shares.get(topic, ())) :])
+        reached = _fill(pages.setdefault(topic, {}), ranks, agreed, budgets[topic])
+        for number in sorted({tier for tier, _ in ranks}):
+            share, wanted = reached[number - 1], agreed[number - 1]
+            if share < wanted and (share == 0 or not again):  # other runs are pooled deeper
+                cut[topic] = min(number, cut.get(topic, number))
+        if reached != whole:
+            shares[topic] = reached
     merged = _merged_runs(start.runs, new_runs)
-    return Pool(tuple(tiers), budget, merged, tuple(sorted(_entries(pages))), dict(sorted(cut.items())), ids)
+    pooled = tuple(sorted(_entries(pages)))
+    limited = (dict(sorted(cut.items())), dict(sorted(shares.items())))
+    return Pool(tuple(tiers), budget, merged, pooled, *limited, ids, total)
 
 
 Pages = dict[int, tuple[int, set[str]]]
 """Page of a topic → its tier, and the names of the runs that have it."""
-Ranks = dict[tuple[int, int], dict[int, set[str]]]
-"""(tier, rank) → page → names of the runs that have it there."""
+Ranks = dict[tuple[int, float], dict[int, set[str]]]
+"""(tier, share of it that reaches a rank) → page → names of the runs that have it there."""
 
 
 def _contributions(runs: Sequence[Run], tiers: Sequence[Tier], topics: Container[int] | None) -> dict[int, Ranks]:
-    """By topic, what the runs have at each rank of each tier."""
+    """By topic, what the runs have at each place of each tier."""
     found: dict[int, Ranks] = {}
     for number, tier in enumerate(tiers, 1):
         for run in runs:
+            n_rankings: Counter[int] = Counter()
             for topic, pages in tier.rankings(run):
                 if topics is not None and topic not in topics:
                     continue
+                n_rankings[topic] += 1
                 ranks = found.setdefault(topic, {})
                 for rank, page in enumerate(pages.tolist(), 1):
-                    ranks.setdefault((number, rank), {}).setdefault(page, set()).add(run.name)
+                    place = number, tier.share_of(rank, n_rankings[topic])
+                    ranks.setdefault(place, {}).setdefault(page, set()).add(run.name)
     return found
 
 
-def _fill(pages: Pages, ranks: Ranks, budget: int | None) -> int | None:
-    """Adds what fits to the pages of a topic, and notes the runs of all that are in; the tier it was cut in."""
-    cut = None
-    for tier, rank in sorted(ranks):
-        new = ranks[tier, rank].keys() - pages.keys()
-        if budget is not None and len(pages) + len(new) > budget:
-            cut = tier
-            break
-        pages.update((page, (tier, set())) for page in new)
+def _budgets(
+    pages: Mapping[int, Pages],
+    contributions: Mapping[int, Ranks],
+    whole: tuple[float, ...],
+    budget: int | None,
+    total: int | None,
+) -> dict[int, int | None]:
+    """Topic → its most pages: what it needs, or as much as every other topic that needs more."""
+    if total is None:
+        return dict.fromkeys(contributions, budget)
+    needs = {topic: _n_with(pages.get(topic, {}), ranks, whole) for topic, ranks in contributions.items()}
+    needs = {topic: n if budget is None else min(n, budget) for topic, n in needs.items()}
+    left = total - sum(len(found) for topic, found in pages.items() if topic not in contributions)
+    if sum(needs.values()) <= left:
+        return {**needs} if budget is not None else dict.fromkeys(contributions)
+    given: dict[int, int | None] = {}
+    for place, topic in enumerate(sorted(needs, key=lambda topic: (needs[topic], topic))):
+        share = min(needs[topic], max(left, 0) // (len(needs) - place))
+        given[topic], left = share, left - share
+    return given
+
+
+def _fill(pages: Pages, ranks: Ranks, agreed: tuple[float, ...], budget: int | None) -> tuple[float, ...]:
+    """Adds what fits to the pages of a topic, and notes the runs of all that are in; the share reached of each tier.
+
+    `agreed` is the share of each tier that is pooled without a budget.
+    """
+    is_short = budget is not None and _n_with(pages, ranks, agreed) > budget
+    reached = _shares_within(pages, ranks, agreed, budget or 0) if is_short else agreed
+    beyond = len(agreed) + 1
+    for tier, share in sorted(ranks):
+        if share <= reached[tier - 1]:
+            new = [page for page in ranks[tier, share] if pages.get(page, (beyond,))[0] == beyond]
+            pages.update((page, (tier, set())) for page in new)
+    if is_short:
+        pages.update((page, (beyond, set())) for page in _next_pages(pages, ranks, (budget or 0) - len(pages)))
     for brought in ranks.values():
         for page in brought.keys() & pages.keys():
             pages[page][1].update(brought[page])
-    return cut
+    return reached
+
+
+def _n_with(pages: Pages, ranks: Ranks, shares: Sequence[float]) -> int:
+    """Pages of the topic when each tier is pooled to its share."""
+    wanted = set(pages)
+    for (tier, share), brought in ranks.items():
+        if share <= shares[tier - 1]:
+            wanted |= brought.keys()
+    return len(wanted)
+
+
+def _shares_within(pages: Pages, ranks: Ranks, agreed: Sequence[float], budget: int) -> tuple[float, ...]:
+    """The greatest shares that fit the budget: the same of each tier, then what else fits, tier by tier."""
+    steps = sorted({share for _, share in ranks}, reverse=True)
+    even = (tuple(min(step, most) for most in agreed) for step in steps)
+    found = next((shares for shares in even if _n_with(pages, ranks, shares) <= budget), (0.0,) * len(agreed))
+    for tier, most in enumerate(agreed, 1):
+        for step in sorted(share for at, share in ranks if at == tier and found[tier - 1] < share <= most):
+            tried = (*found[: tier - 1], step, *found[tier:])
+            if _n_with(pages, ranks, tried) > budget:
+                break
+            found = tried
+    return found
+
+
+def _next_pages(pages: Pages, ranks: Ranks, n_left: int) -> list[int]:
+    """Up to `n_left` pages behind those that are pooled: those that the least share of a tier reaches, and of these the
+    pages of most runs first.
+    """
+    place: dict[int, tuple[float, int, int]] = {}
+    for (_, share), brought in ranks.items():
+        for page in brought.keys() - pages.keys():
+            key = (share, -len(brought[page]), page)
+            place[page] = min(key, place.get(page, key))
+    return sorted(place, key=lambda page: place[page])[: max(n_left, 0)]
 
 
 def _entries(pages: Mapping[int, Pages]) -> Iterator[PooledPage]:
@@ -225,13 +339,15 @@ def pool(
     *,
     tiers: Sequence[Tier | str] = (),
     budget: int | None = None,
+    total: int | None = None,
     topics: TopicChoice = "eval",
     start: Pool | None = None,
+    receipts: Mapping[str, Receipt] | None = None,
 ) -> Pool:
     """The heads of runs, in tiers such as `1:20` (Task 1, depth 20) and `2:5x25` (Task 2, depth 5, 25 rankings).
 
     `start` is a pool to add to: its pages keep their tier, and its tiers and budget are the default. Without it, the
-    tiers are those of the 2021 track.
+    tiers are those of the 2021 track. `receipts` are what `admit_runs` gives for run files that it has checked.
     """
     opened = as_collection(collection)
     listed = [runs] if isinstance(runs, (Run, str, os.PathLike)) else list(runs)
@@ -243,10 +359,12 @@ def pool(
     default = start.tiers if start else TRACK_TIERS
     chosen = tuple(tier if isinstance(tier, Tier) else parse_tier(tier) for tier in tiers) or default
     limit = budget if budget is not None or start is None else start.budget
-    found = build_pool(loaded, chosen, limit, set(choose_topics(opened, topics)), start)
+    most = total if total is not None or start is None else start.total
+    found = build_pool(loaded, chosen, limit, set(choose_topics(opened, topics)), start, most)
     if not found.pages:
         raise EvenrankError(
             f"nothing to pool: no run of the tasks of tiers {', '.join(map(str, chosen))} ranks a page for "
             f"the topics {topics!r} of {opened.path} (choose other tiers or topics)"
         )
-    return found
+    known = receipts or {}
+    return replace(found, runs=tuple(replace(run, receipt=known.get(run.name, run.receipt)) for run in found.runs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evenrank.core.text_ids import TextIds, check_text_id
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
 from evenrank.io.json_lines import MAX_FAULTS, read_records, write_records
-from evenrank.trec.assessment.pool import Pool, PooledPage, PooledRun, parse_tier
+from evenrank.trec.assessment.pool import Pool, PooledPage, PooledRun, Receipt, parse_tier
 
 FORMAT = "evenrank-pool"
 VERSION = 1
@@ -32,11 +32,25 @@ def _records(pool: Pool) -> Iterator[dict[str, Any]]:
         "version": VERSION,
         "tiers": [str(tier) for tier in pool.tiers],
         "budget": pool.budget,
+        **({} if pool.total is None else {"total": pool.total}),
         "cut": {str(topic): tier for topic, tier in pool.cut.items()},
-        "runs": [{"name": run.name, "task": run.task, "fingerprint": run.fingerprint} for run in pool.runs],
+        **({"shares": {str(topic): shares for topic, shares in pool.shares.items()}} if pool.shares else {}),
+        "runs": [_run_record(run) for run in pool.runs],
     }
     for entry, page_id in _shown_pages(pool):
         yield {"topic": entry.topic, "tier": entry.tier, "page_id": page_id, "runs": entry.runs}
+
+
+def _run_record(run: PooledRun) -> dict[str, Any]:
+    receipt = {} if run.receipt is None else {"receipt": asdict(run.receipt)}
+    return {"name": run.name, "task": run.task, "fingerprint": run.fingerprint, **receipt}
+
+
+def _parse_run(record: dict[str, Any]) -> PooledRun:
+    receipt = record.get("receipt")
+    return PooledRun(
+        record["name"], record["task"], record["fingerprint"], None if receipt is None else Receipt(**receipt)
+    )
 
 
 def _shown_pages(pool: Pool) -> list[tuple[PooledPage, int | str]]:
@@ -85,8 +99,9 @@ class _Reader:
         if not isinstance(runs, list) or not all(run in known for run in runs):
             raise ValueError(f"runs is {runs!r}, not a list of runs of this pool")
         tier = _whole(record, "tier")
-        if not 1 <= tier <= len(self.head.tiers):
-            raise ValueError(f"tier is {tier}, but the pool has {len(self.head.tiers)}")
+        n_tiers = len(self.head.tiers) + (self.head.budget is not None or self.head.total is not None)
+        if not 1 <= tier <= n_tiers:
+            raise ValueError(f"tier is {tier}, but the pool has {n_tiers}")
         return PooledPage(_whole(record, "topic"), tier, self._page(record), tuple(runs))
 
     def _page(self, record: dict[str, Any]) -> int:
@@ -109,11 +124,13 @@ def _parse_head(record: dict[str, Any]) -> Pool:
         raise ValueError(f"not the first line of a pool, version {VERSION}, as evenrank pool build makes it")
     try:
         tiers = tuple(map(parse_tier, record["tiers"]))
-        runs = tuple(PooledRun(run["name"], run["task"], run["fingerprint"]) for run in record["runs"])
+        runs = tuple(map(_parse_run, record["runs"]))
+        shares = {int(topic): tuple(map(float, found)) for topic, found in record.get("shares", {}).items()}
         cut = {int(topic): _whole(record["cut"], topic) for topic in record["cut"]}
-    except (KeyError, TypeError, AttributeError, EvenrankError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, EvenrankError) as error:
         raise ValueError(f"the tiers, cuts or runs of the pool are not readable: {error}") from None
-    return Pool(tiers, None if record.get("budget") is None else _whole(record, "budget"), runs, cut=cut)
+    budget, total = (None if record.get(name) is None else _whole(record, name) for name in ("budget", "total"))
+    return Pool(tiers, budget, runs, cut=cut, shares=shares, total=total)
 
 
 def _whole(record: dict[str, Any], key: str) -> int:
@@ -159,7 +176,8 @@ class PoolStatistics:
 
 def pool_statistics(pool: Pool) -> PoolStatistics:
     """The counts of `pool`."""
-    sizes = {entry.topic: [0] * len(pool.tiers) for entry in pool.pages}
+    n_tiers = max(len(pool.tiers), max((entry.tier for entry in pool.pages), default=0))
+    sizes = {entry.topic: [0] * n_tiers for entry in pool.pages}
     for entry in pool.pages:
         sizes[entry.topic][entry.tier - 1] += 1
     unique = Counter(entry.runs[0] for entry in pool.pages if len(entry.runs) == 1)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from evenrank.trec.assessment.votes import Store, utc_now
+from evenrank.trec.assessment.log import utc_now
+from evenrank.trec.assessment.votes import Store
 
 QUEUE = """
 SELECT a.topic, a.page, v.outcome, v.grade FROM assignment a
@@ -16,9 +17,12 @@ JOIN item i ON i.topic = a.topic AND i.page = a.page
 LEFT JOIN current_vote v
   ON v.assessor = a.assessor AND v.topic = a.topic AND v.page = a.page AND v.method <> 'adjudication'
 WHERE a.assessor = :assessor AND (CAST(:topic AS INTEGER) IS NULL OR a.topic = :topic)
-ORDER BY a.topic, i.tier, a.position, a.page
+  AND (i.is_withdrawn = 0 AND i.is_set_aside = 0 OR v.outcome IS NOT NULL)
+ORDER BY i.urgency, i.tier, a.topic, a.position, a.page
 """
-"""Topic by topic and tier by tier, so that a tier is complete as early as it can be; shuffled inside a tier."""
+"""Tier by tier, and in a tier topic by topic, so that the first tier of all topics is complete as early as it can be;
+shuffled inside. Where a model orders the work, its batches come before tiers. Pages of withdrawn runs, and those set
+aside, are there for those who have judged them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +97,40 @@ def queue(store: Store, assessor: str, topic: int | None = None) -> Iterator[Que
     return (QueueItem(*row) for row in rows)
 
 
+def is_assigned(store: Store, assessor: str, topic: int, page: int) -> bool:
+    """Whether somebody is to judge a page; also one that left the queues meanwhile, because its run was withdrawn."""
+    found = "SELECT 1 FROM assignment WHERE assessor = ? AND topic = ? AND page = ?"
+    return store.connection.execute(found, (assessor, topic, page)).fetchone() is not None
+
+
+def topics_of(store: Store, assessor: str) -> list[int]:
+    """The topics of which an assessor was given pages, ascending."""
+    rows = store.connection.execute("SELECT DISTINCT topic FROM assignment WHERE assessor = ? ORDER BY 1", (assessor,))
+    return [int(topic) for (topic,) in rows]
+
+
 def next_item(store: Store, assessor: str, topic: int | None = None) -> QueueItem | None:
     """The first page without a vote of this assessor; None when there is none left."""
     return next((item for item in queue(store, assessor, topic) if item.outcome is None), None)
+
+
+def next_after(store: Store, assessor: str, topic: int, page: int) -> QueueItem | None:
+    """The page to judge after `page`: of the same topic as long as its tier, or the model's batch, is open, else the
+    first of all that are open, whatever their topic; None when there is none left.
+    """
+    first = next_item(store, assessor)
+    if first is None:
+        return None
+    of_topic = topic_queue(store, assessor, topic).open_after(page)
+    is_due = of_topic is not None and _turn(store, of_topic) <= _turn(store, first)
+    return of_topic if is_due else first
+
+
+def _turn(store: Store, item: QueueItem) -> tuple[int, int]:
+    """When a page comes: pages with the least come first."""
+    found = "SELECT urgency, tier FROM item WHERE topic = ? AND page = ?"
+    urgency, tier = store.connection.execute(found, (item.topic, item.page)).fetchone()
+    return int(urgency), int(tier)
 
 
 def assessor_progress(store: Store, assessor: str) -> list[TopicProgress]:

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.records import Run, Topic
-from evenrank.trec.assessment.pool import Pool
+from evenrank.core.text_ids import TextIds
+from evenrank.trec.assessment.pool import Pool, PooledPage
+from evenrank.trec.assessment.votes import Store, pages_in
 
 
 def judged_pages(topics: Sequence[Topic]) -> dict[int, NDArray[np.int32]]:
@@ -86,6 +88,24 @@ class LeftOut:
     def change(self) -> float:
         """Score without its pages minus score with them."""
         return self.score_without - self.score
+
+
+def stored_pool(store: Store, ids: TextIds | None = None) -> Pool:
+    """The pages of a judgments file with the runs that brought them and are not withdrawn.
+
+    It is always the pool that is being judged, whatever pool files were loaded since. Where page ids are text, pages
+    have the numbers of `ids`.
+    """
+    number = pages_in(store, ids)
+    brought: dict[tuple[int, int, int], list[str]] = {}
+    rows = store.connection.execute(
+        "SELECT i.topic, i.tier, i.page, c.run FROM item i "
+        "JOIN contribution c ON c.topic = i.topic AND c.page = i.page "
+        "JOIN pooled_run r ON r.name = c.run WHERE r.is_withdrawn = 0 ORDER BY i.topic, i.tier, i.page, c.run"
+    )
+    for topic, tier, page, run in rows:
+        brought.setdefault((topic, tier, page if number is None else int(number[page])), []).append(run)
+    return Pool(pages=tuple(sorted(PooledPage(*key, tuple(runs)) for key, runs in brought.items())), ids=ids)
 
 
 def unique_pages(pool: Pool, team: Collection[str]) -> dict[int, set[int]]:

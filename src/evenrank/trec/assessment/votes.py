@@ -6,11 +6,11 @@ It is an SQLite file or a PostgreSQL database, safe for many threads and process
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -24,6 +24,7 @@ from evenrank.database.schema import Schema
 from evenrank.database.sqlite import WAIT_SECONDS
 from evenrank.errors import DamagedStoreError, EvenrankError, input_error
 from evenrank.io.atomic import remove_stale, sync_folder, sync_tree, temporary_folder
+from evenrank.trec.assessment.log import append_entry, pseudonym_of, utc_now
 
 Store = Database
 """An open judgments file."""
@@ -84,16 +85,24 @@ def max_grade_of(store: Store) -> int:
     return 1 if row is None else int(row[0])
 
 
-def set_max_grade(store: Store, grade: int) -> None:
-    """Ask for grades up to `grade` from now on; an error when a higher one was given already."""
+def set_max_grade(store: Store, grade: int, by: str | None = None) -> None:
+    """Ask for grades up to `grade` from now on; an error once grades were given, whose meaning would change."""
     if not 1 <= grade <= MAX_GRADE:
         raise EvenrankError(f"the highest grade must be from 1 to {MAX_GRADE}, not {grade}")
     with store.transaction() as connection:
-        (given,) = connection.execute("SELECT coalesce(max(grade), 0) FROM current_vote").fetchone()
-        if given > grade:
-            raise EvenrankError(f"grade {given} was given already: the highest grade cannot be {grade}")
+        before = max_grade_of(store)
+        if grade == before:
+            return
+        (n_graded,) = connection.execute("SELECT count(*) FROM current_vote WHERE grade IS NOT NULL").fetchone()
+        if n_graded:
+            raise EvenrankError(
+                f"{n_graded:,} grade{'s were' if n_graded != 1 else ' was'} given on the scale from 0 to {before}, and "
+                f"would mean something else on a scale up to {grade} (ask for them again first, or make a new "
+                "judgments file for the new scale)"
+            )
         connection.execute("DELETE FROM setting WHERE name = 'max_grade'")
         connection.execute("INSERT INTO setting VALUES ('max_grade', ?)", (str(grade),))
+        append_entry(connection, by, "rescale", before=before, after=grade)
 
 
 def judgments_schema(seed: int = 0) -> Schema:
@@ -101,9 +110,9 @@ def judgments_schema(seed: int = 0) -> Schema:
     folder = files("evenrank.trec.assessment")
     return Schema(
         name="a judgments file",
-        version=3,
+        version=4,
         script=folder.joinpath("schema.sql").read_text("utf-8"),
-        upgrades={step: folder.joinpath(f"upgrade_{step}.sql").read_text("utf-8") for step in (2, 3)},
+        upgrades={step: folder.joinpath(f"upgrade_{step}.sql").read_text("utf-8") for step in (2, 3, 4)},
         table="vote",
         fix="make one with evenrank judgments create",
         first_rows=lambda connection: connection.execute("INSERT INTO setting VALUES ('seed', ?)", (str(seed),)),
@@ -137,6 +146,10 @@ class Vote:
     """How the vote came about: web, import, adjudication."""
     undoes: str | None = None
     """Token of the vote that this one withdraws."""
+    topic_version: int = 1
+    """Version of the topic's text that the assessor had read."""
+    max_grade: int | None = None
+    """Highest grade of the scale that was asked for; None where that is not known."""
 
 
 COLUMNS = tuple(field.name for field in fields(Vote))
@@ -149,15 +162,14 @@ def turn_of(assessor: str) -> Turn:
     return "assessor", assessor
 
 
-def utc_now() -> str:
-    """The present time as votes carry it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def cast_votes(store: Store, votes: Iterable[Vote]) -> int:
-    """Number of votes that were new; all are stored together or none."""
+def cast_votes(
+    store: Store, votes: Iterable[Vote], then: Callable[[Connection, int], object] = lambda connection, n_new: None
+) -> int:
+    """Number of votes that were new; all are stored together or none, with what `then` writes about them."""
     with store.transaction() as connection:
-        return sum(_insert(connection, vote) for vote in votes)
+        n_new = sum(_insert(connection, vote) for vote in votes)
+        then(connection, n_new)
+        return n_new
 
 
 def cast_vote(store: Store, vote: Vote) -> bool:
@@ -166,22 +178,116 @@ def cast_vote(store: Store, vote: Vote) -> bool:
         return _insert(connection, vote)
 
 
-def cast_or_change(store: Store, vote: Vote) -> Vote | None:
+class ScaleChangedError(EvenrankError):
+    """An answer was given on another scale than the file's, where its grade means something else; it was not stored."""
+
+
+def cast_or_change(
+    store: Store, vote: Vote, topic_version: int | None = None, max_grade: int | None = None
+) -> Vote | None:
     """Stores what somebody says now about a page; gives what they said before.
 
     Sent again, it is not stored again (and gives None). A vote that is known but no longer counts was given again on
-    a page that a browser had kept: that is a change of mind, and gets a token of its own.
+    a page that a browser had kept: that is a change of mind, and gets a token of its own. The vote carries the file's
+    scale, and the version of the topic: `topic_version` where the form was made with another one than today's. With
+    `max_grade`, the scale of the form, it is an error when the file's is another one by now.
     """
+    if vote.method == ADJUDICATION:
+        return _rule(store, vote, None)
     with store.transaction(turn_of(vote.assessor)) as connection:
-        before = own_vote(store, vote)
-        if before is not None and before.token.startswith(vote.token):
-            return None
-        if connection.execute("SELECT 1 FROM vote WHERE token = ?", (vote.token,)).fetchone() is not None:
-            mine = "SELECT count(*) FROM vote WHERE assessor = ? AND topic = ? AND page = ?"
-            (n_votes,) = connection.execute(mine, (vote.assessor, vote.topic, vote.page)).fetchone()
-            vote = replace(vote, token=f"{vote.token}.{n_votes}")
-        _insert(connection, vote)
-        return before
+        _refuse_other_scale(store, max_grade)
+        return _store_or_change(store, connection, _stamped(store, vote, topic_version))[0]
+
+
+def _refuse_other_scale(store: Store, max_grade: int | None) -> None:
+    if max_grade is not None and max_grade != max_grade_of(store):
+        raise ScaleChangedError("the scale of relevance has changed meanwhile (read the answers again, then choose)")
+
+
+def _stamped(store: Store, vote: Vote, topic_version: int | None = None) -> Vote:
+    """The vote with the version of its topic, and with the scale when it has a grade."""
+    row = store.connection.execute("SELECT version FROM topic WHERE id = ?", (vote.topic,)).fetchone()
+    version = 1 if row is None else int(row[0])
+    read = version if topic_version is None else min(topic_version, version)
+    return replace(vote, topic_version=read, max_grade=None if vote.grade is None else max_grade_of(store))
+
+
+def _store_or_change(store: Store, connection: Connection, vote: Vote) -> tuple[Vote | None, Vote | None]:
+    """What somebody said before on the page, and the vote as it is stored now; twice None when it was sent again."""
+    before = own_vote(store, vote)
+    if before is not None and before.token.startswith(vote.token):
+        return None, None
+    if connection.execute("SELECT 1 FROM vote WHERE token = ?", (vote.token,)).fetchone() is not None:
+        mine = "SELECT count(*) FROM vote WHERE assessor = ? AND topic = ? AND page = ?"
+        (n_votes,) = connection.execute(mine, (vote.assessor, vote.topic, vote.page)).fetchone()
+        vote = replace(vote, token=f"{vote.token}.{n_votes}")
+    _insert(connection, vote)
+    return before, vote
+
+
+class RulingConflictError(EvenrankError):
+    """Somebody else has ruled on the page meanwhile; nothing was stored."""
+
+    def __init__(self, standing: Vote | None) -> None:
+        self.standing = standing
+        """The ruling that counts now; None when the one that was seen is withdrawn."""
+        who = f"{standing.assessor} has ruled on it" if standing else "the ruling on it was withdrawn"
+        super().__init__(f"{who} meanwhile (read the page again, then rule)")
+
+
+def cast_ruling(store: Store, vote: Vote, seen: str | None, max_grade: int | None = None) -> Vote | None:
+    """Stores a ruling on a page and gives the one before it, which is kept; as `cast_or_change` when sent again.
+
+    `seen` is the token of the ruling that the organiser saw as the one that counts, None when there was none:
+    RulingConflictError when another one counts by now.
+    """
+    return _rule(store, vote, (seen,), max_grade)
+
+
+def rule_all(store: Store, connection: Connection, grades: Iterable[tuple[int, int, int]], by: str) -> None:
+    """Rulings on many pages, (topic, page, grade), inside the caller's transaction; those that stand already stay."""
+    for topic, page, grade in grades:
+        standing = standing_ruling(store, topic, page)
+        if standing is None or standing.grade != grade:
+            token = f"gold-{secrets.token_hex(8)}"
+            vote = Vote(token, topic, page, by, "graded", grade, method=ADJUDICATION)
+            _keep_ruling(store, connection, vote, standing)
+
+
+def standing_ruling(store: Store, topic: int, page: int) -> Vote | None:
+    """The ruling that decides a page; None when there is none."""
+    last = f"{SELECT} current_vote WHERE topic = ? AND page = ? AND method = ? ORDER BY id DESC LIMIT 1"
+    row = store.connection.execute(last, (topic, page, ADJUDICATION)).fetchone()
+    return None if row is None else Vote(*row)
+
+
+def _rule(store: Store, vote: Vote, seen: tuple[str | None] | None, max_grade: int | None = None) -> Vote | None:
+    """Store and log a ruling; `seen` is the token that must still count, if anything is expected."""
+    with store.transaction() as connection:
+        _refuse_other_scale(store, max_grade)
+        standing = standing_ruling(store, vote.topic, vote.page)
+        is_again = standing is not None and standing.assessor == vote.assessor and standing.token.startswith(vote.token)
+        if seen is not None and not is_again and (standing.token if standing else None) != seen[0]:
+            raise RulingConflictError(standing)
+        return standing if _keep_ruling(store, connection, vote, standing) else None
+
+
+def _keep_ruling(store: Store, connection: Connection, vote: Vote, standing: Vote | None) -> bool:
+    """Store and log a ruling that takes the place of `standing`; whether it was new."""
+    _, stored = _store_or_change(store, connection, _stamped(store, vote))
+    if stored is not None:
+        append_entry(
+            connection,
+            vote.assessor,
+            "rule",
+            topic=vote.topic,
+            page=shown_id(store, vote.page),
+            outcome=vote.outcome,
+            grade=vote.grade,
+            vote=stored.token,
+            overrules=None if standing is None else standing.token,
+        )
+    return stored is not None
 
 
 def own_vote(store: Store, like: Vote) -> Vote | None:
@@ -216,7 +322,9 @@ def undo_last(store: Store, assessor: str, token: str) -> Vote | None:
 
     An earlier vote on the same page counts again. The same `token` withdraws once.
     """
-    with store.transaction(turn_of(assessor)) as connection:
+    rulings = "SELECT EXISTS (SELECT 1 FROM vote WHERE assessor = ? AND method = ?)"
+    may_rule = bool(store.connection.execute(rulings, (assessor, ADJUDICATION)).fetchone()[0])
+    with store.transaction(None if may_rule else turn_of(assessor)) as connection:
         again = f"{SELECT} vote WHERE token = (SELECT undoes FROM vote WHERE token = ?)"
         if (row := connection.execute(again, (token,)).fetchone()) is not None:
             return Vote(*row)
@@ -224,45 +332,68 @@ def undo_last(store: Store, assessor: str, token: str) -> Vote | None:
             return None
         withdrawal = Vote(token, vote.topic, vote.page, assessor, "withdrawn", method=vote.method, undoes=vote.token)
         _insert(connection, withdrawal)
+        if vote.method == ADJUDICATION:
+            page = shown_id(store, vote.page)
+            append_entry(connection, assessor, "withdraw-ruling", topic=vote.topic, page=page, votes=[vote.token])
         return vote
 
 
 def withdraw_rulings(store: Store, topic: int, page: int, by: str) -> int:
     """Take back every ruling on a page, whoever made it, so that its votes count again; gives how many there were."""
-    return _withdraw(store, f"topic = ? AND page = ? AND method = '{ADJUDICATION}'", (topic, page), by)
+    about = {"topic": topic, "page": shown_id(store, page)}
+    where = f"topic = ? AND page = ? AND method = '{ADJUDICATION}'"
+    return _withdraw(store, where, (topic, page), by, "withdraw-ruling", about)
 
 
 def reopen_page(store: Store, topic: int, page: int, by: str) -> int:
     """Take back every vote and ruling on a page, so that its assessors are asked again; gives how many there were."""
-    return _withdraw(store, "topic = ? AND page = ?", (topic, page), by)
+    about = {"topic": topic, "page": shown_id(store, page)}
+    return _withdraw(store, "topic = ? AND page = ?", (topic, page), by, "reopen", about)
 
 
 def reopen_answers(store: Store, topic: int, assessor: str, by: str) -> int:
     """Take back all votes of an assessor on a topic, so that they are asked for again; gives how many there were."""
     where = f"topic = ? AND assessor = ? AND method <> '{ADJUDICATION}'"
-    return _withdraw(store, where, (topic, assessor), by)
+    return _withdraw(store, where, (topic, assessor), by, "reopen", {"topic": topic}, assessor)
 
 
-def _withdraw(store: Store, where: str, values: tuple[int | str, ...], by: str) -> int:
-    """Withdraw all votes that are not withdrawn yet, earlier ones too; all stays in the file, with who did it."""
+REOPENED = ".reopened"
+"""What the token of a withdrawal by an organiser ends with, behind the token of the vote."""
+
+
+def _withdraw(
+    store: Store,
+    where: str,
+    values: tuple[int | str, ...],
+    by: str,
+    action: str,
+    about: dict[str, int | str],
+    assessor: str | None = None,
+) -> int:
+    """Withdraw all votes that are not withdrawn yet, earlier ones too; all stays in the file, who did it in the log."""
     query = f"""{SELECT} vote v WHERE {where} AND outcome <> 'withdrawn'
         AND NOT EXISTS (SELECT 1 FROM vote u WHERE u.undoes = v.token) ORDER BY id"""
     with store.transaction() as connection:
         votes = [Vote(*row) for row in connection.execute(query, values).fetchall()]
+        actor = pseudonym_of(connection, by)
         for vote in votes:
             _insert(
                 connection,
                 Vote(
-                    token=f"{vote.token}.reopened",
+                    token=f"{vote.token}{REOPENED}",
                     topic=vote.topic,
                     page=vote.page,
                     assessor=vote.assessor,
                     outcome="withdrawn",
-                    comment=f"reopened by {by}",
+                    comment=f"reopened by {actor}",
                     method=vote.method,
                     undoes=vote.token,
+                    topic_version=vote.topic_version,
                 ),
             )
+        if votes:
+            person = {} if assessor is None else {"assessor": pseudonym_of(connection, assessor)}
+            append_entry(connection, by, action, **about, **person, n_votes=len(votes))
         return len(votes)
 
 
@@ -277,6 +408,28 @@ def last_vote(store: Store, assessor: str) -> Vote | None:
 def all_votes(store: Store) -> Iterator[Vote]:
     """Every vote in the order of storing, withdrawn and overruled ones too."""
     return (Vote(*row) for row in store.connection.execute(f"{SELECT} vote ORDER BY id"))
+
+
+def count_tokens_with(store: Store, name: str) -> int:
+    """Number of votes whose token ends with a name: imports made such tokens once, and tokens never change."""
+    tokens = store.connection.execute("SELECT token FROM vote WHERE method = 'import'")
+    return sum(token.endswith(f"-{name}") for (token,) in tokens)
+
+
+def first_votes(store: Store) -> list[Vote]:
+    """What each assessor said first on each page, by topic and page: before anybody discussed it or asked again.
+
+    A vote that its assessor has taken back was a slip, and does not count; skips and rulings do not count either, nor
+    do grades on another scale than today's, whose numbers mean something else.
+    """
+    votes, scale = list(all_votes(store)), max_grade_of(store)
+    slips = {vote.undoes for vote in votes if vote.undoes and not vote.token.endswith(REOPENED)}
+    first: dict[tuple[int, int, str], Vote] = {}
+    for vote in votes:
+        is_own = vote.outcome in ("graded", "unassessable") and vote.method != ADJUDICATION
+        if is_own and vote.token not in slips and vote.max_grade in (None, scale):
+            first.setdefault((vote.topic, vote.page, vote.assessor), vote)
+    return [first[key] for key in sorted(first)]
 
 
 def current_votes(store: Store, topic: int | None = None) -> Iterator[Vote]:

@@ -159,9 +159,14 @@ NO_LANGUAGE = frozenset(
 """Sites whose name ends like a Wikipedia's but that are none."""
 
 
+def is_wikipedia(site: str) -> bool:
+    """Whether a site of an item's sitelinks is a Wikipedia."""
+    return site.endswith("wiki") and site not in NO_LANGUAGE
+
+
 def count_languages(sites: Iterable[str]) -> int:
     """Number of Wikipedias among the sites of an item's sitelinks."""
-    return sum(1 for site in sites if site.endswith("wiki") and site not in NO_LANGUAGE)
+    return sum(map(is_wikipedia, sites))
 
 
 LANGUAGE_BANDS = ("English only", "2-4 languages", "5+ languages")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
 from evenrank.errors import Fault
-from evenrank.io.atomic import atomic_file
 from evenrank.io.content import RawBatch
-from evenrank.io.subjects import MAX_SUBJECTS, MissingSubject
 from evenrank.io.wikidata import (
     BrokenEntityError,
     Entity,
@@ -35,23 +31,26 @@ from evenrank.wikipedia.annotate.attributes import (
     OCCUPATION,
     SUBCLASS_OF,
     count_languages,
+    is_wikipedia,
     kept_classes,
 )
-from evenrank.wikipedia.annotate.stage import StageBatch, WorkStore
+from evenrank.wikipedia.annotate.stage import StageBatch
 
 NOT_SUBJECTS = frozenset({4167410, 4167836, 11266439, 11753321, 14204246, 15184295, 17442446, 4663903, 15647814})
 """Classes of items about a wiki's own pages: disambiguations, categories, templates, modules, portals and others."""
 NO_LINKS = (b'"sitelinks":{}', b'"sitelinks":[]')
 MAX_LABEL, MAX_DESCRIPTION = 255, 300
-MISSING = """
-SELECT item, label, description, n_wikis FROM subjects
-WHERE label NOT IN (SELECT title FROM pages) AND label NOT IN (SELECT title FROM redirects)
-    AND item NOT IN (SELECT item FROM items) AND item NOT IN (SELECT item FROM page_props)
-ORDER BY n_wikis DESC, item LIMIT ?
-"""
+MAX_ARTICLES = 10
+"""Articles in other languages that are kept of a subject, those of the largest Wikipedias first."""
+LARGEST = (
+    *("enwiki", "dewiki", "frwiki", "eswiki", "itwiki", "ruwiki", "jawiki", "zhwiki", "ptwiki", "arwiki", "plwiki"),
+    *("nlwiki", "ukwiki", "svwiki", "fawiki", "hewiki", "idwiki", "kowiki", "viwiki", "cawiki", "cswiki", "trwiki"),
+)
+"""Wikipedias that most people read."""
+SubjectRow = tuple[int, str, str, int, str, bytes]
 
 
-def subject_rows(batch: RawBatch, wiki: str, language: str) -> list[tuple[int, str, str, int]]:
+def subject_rows(batch: RawBatch, wiki: str, language: str, with_gender: bool) -> list[SubjectRow]:
     """Rows of `subjects` for a batch of lines: items with a label in the language, an article in another Wikipedia and
     none in the wiki. Lines that are no entity are left to whoever counts faults."""
     found = []
@@ -64,7 +63,7 @@ def subject_rows(batch: RawBatch, wiki: str, language: str) -> list[tuple[int, s
         ):
             continue
         try:
-            row = _row(orjson.loads(batch.data[start:end]), wiki, language)
+            row = _row(orjson.loads(batch.data[start:end]), wiki, language, with_gender)
         except (ValueError, LookupError, TypeError, AttributeError):
             continue
         if row is not None:
@@ -72,33 +71,32 @@ def subject_rows(batch: RawBatch, wiki: str, language: str) -> list[tuple[int, s
     return found
 
 
-def _row(entity: dict[str, Any], wiki: str, language: str) -> tuple[int, str, str, int] | None:
+def _row(entity: dict[str, Any], wiki: str, language: str, with_gender: bool) -> SubjectRow | None:
     links = entity.get("sitelinks") or {}
     n_wikis = 0 if entity.get("type") != "item" or wiki in links else count_languages(links)
-    label = _text(entity, "labels", language)
+    label = _text(entity, "labels", language) or _text(entity, "labels", "mul")
     if not n_wikis or not label or len(label) > MAX_LABEL:
         return None
     claims = entity.get("claims") or {}
     if not NOT_SUBJECTS.isdisjoint(item_values(claims.get(INSTANCE_OF, []))):
         return None
     description = _text(entity, "descriptions", language)[:MAX_DESCRIPTION]
-    return entity_number(entity["id"][1:]), label, description, n_wikis
+    number = entity_number(entity["id"][1:])
+    facts = item_facts(Entity(number, claims, links), with_gender).to_json()
+    return number, label, description, n_wikis, orjson.dumps(_articles(links)).decode(), facts
+
+
+def _articles(links: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Titles of the articles in other Wikipedias, by wiki."""
+    order = {site: place for place, site in enumerate(LARGEST)}
+    sites = sorted(filter(is_wikipedia, links), key=lambda site: (order.get(site, len(order)), site))
+    return {site: str(links[site]["title"]) for site in sites[:MAX_ARTICLES]}
 
 
 def _text(entity: dict[str, Any], kind: str, language: str) -> str:
     """A label or description in a language; empty when there is none."""
     found = (entity.get(kind) or {}).get(language)
     return " ".join(str(found["value"]).split()) if found else ""
-
-
-def write_subjects(path: Path, store: WorkStore) -> int:
-    """Write the subjects without a page as JSON lines (gzip where the name ends so), those of most wikis first; gives
-    their number. A label that is a title or a redirect of the wiki has a page."""
-    rows = store.query(MISSING, [MAX_SUBJECTS]).fetchall()
-    lines = b"".join(MissingSubject(f"Q{item}", label, text, n).to_json() for item, label, text, n in rows)
-    with atomic_file(path) as file:
-        file.write(gzip.compress(lines, mtime=0) if path.suffix == ".gz" else lines)
-    return len(rows)
 
 
 class ItemFacts(NamedTuple):
@@ -185,7 +183,7 @@ def annotate_entities(batch: RawBatch, wiki: str, with_gender: bool, subjects_in
     items = [row[1:] for row in found.rows["wiki_items"]]
     rows = {"items": items, **{name: found.rows[name] for name in ("place_countries", "superclasses")}}
     if subjects_in is not None:
-        rows["subjects"] = subject_rows(batch, wiki, subjects_in)
+        rows["subjects"] = [*subject_rows(batch, wiki, subjects_in, with_gender)]
     return found._replace(rows=rows)
 
 

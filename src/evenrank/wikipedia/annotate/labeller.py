@@ -29,11 +29,12 @@ from evenrank.wikipedia.annotate.dump_pages import (
     annotate_pages,
     join_pages_to_items,
 )
-from evenrank.wikipedia.annotate.entities import annotate_entities, annotate_for_wikis, write_subjects
+from evenrank.wikipedia.annotate.entities import annotate_entities, annotate_for_wikis
 from evenrank.wikipedia.annotate.quality import QualityModel, quality_models, wiki_percentiles
 from evenrank.wikipedia.annotate.record import Scope
 from evenrank.wikipedia.annotate.settings import ROWS_VERSION, AnnotateSettings, Inputs
 from evenrank.wikipedia.annotate.stage import Stage, StageBatch, WorkStore, run_locally
+from evenrank.wikipedia.annotate.subjects import write_subjects
 from evenrank.wikipedia.annotate.write import (
     PAGES_PER_MEMBER,
     PageRange,
@@ -45,6 +46,7 @@ from evenrank.wikipedia.annotate.write import (
     describe_output,
     gzip_member,
     header_comment,
+    lookups_in,
     write_about,
 )
 
@@ -97,7 +99,7 @@ def annotate(
             _read(to_do, store, n_workers, entities, settings.wiki)
             report = _write(out, store, inputs, settings, model, n_workers)
             if subjects is not None:
-                report = report._replace(n_subjects=write_subjects(subjects, store))
+                report = report._replace(n_subjects=_write_subjects(subjects, store, inputs, settings))
         finally:
             store.close()
         shutil.rmtree(work)
@@ -222,6 +224,13 @@ def _write(
             settings,
             model,
         )
+    finally:
+        close_readers()
+
+
+def _write_subjects(path: Path, store: WorkStore, inputs: Inputs, settings: AnnotateSettings) -> int:
+    try:
+        return write_subjects(path, store, lookups_in(store.path), scope_of(inputs, settings))
     finally:
         close_readers()
 

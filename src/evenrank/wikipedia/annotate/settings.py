@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 Percentiles = Literal["wiki", "enwiki"]
-ROWS_VERSION = 2
+ROWS_VERSION = 3
 """Changes when the rows kept of the dumps hold something else: work of another version cannot be finished."""
 
 

@@ -36,7 +36,8 @@ CREATE TABLE IF NOT EXISTS place_countries (place INTEGER, country INTEGER, PRIM
 CREATE TABLE IF NOT EXISTS superclasses (item INTEGER, superclass INTEGER,
     PRIMARY KEY (item, superclass)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS page_props (page_id INTEGER PRIMARY KEY, item INTEGER);
-CREATE TABLE IF NOT EXISTS subjects (item INTEGER PRIMARY KEY, label TEXT, description TEXT, n_wikis INTEGER);
+CREATE TABLE IF NOT EXISTS subjects (item INTEGER PRIMARY KEY, label TEXT, description TEXT, n_wikis INTEGER,
+    articles TEXT, facts BLOB);
 CREATE TABLE IF NOT EXISTS creation_dates (page_id INTEGER PRIMARY KEY, date TEXT);
 CREATE TABLE IF NOT EXISTS item_of_page (page_id INTEGER PRIMARY KEY, item INTEGER);
 """

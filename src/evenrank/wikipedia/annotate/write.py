@@ -93,7 +93,7 @@ class WriteRange:
 
     def __call__(self, pages: PageRange) -> Written:
         rows = _database(self.store).execute(PAGES_SQL, pages).fetchall()
-        return write_rows(rows, _lookups(self.store), self.scope, self.model, dict(self.percentiles))
+        return write_rows(rows, lookups_in(self.store), self.scope, self.model, dict(self.percentiles))
 
 
 def write_rows(
@@ -136,7 +136,7 @@ def _database(path: Path) -> sqlite3.Connection:
 
 
 @cache
-def _lookups(path: Path) -> Lookups:
+def lookups_in(path: Path) -> Lookups:
     """What the store says about other items; answers about occupations and classes, some ten thousand, are kept."""
     database = _database(path)
 
@@ -157,7 +157,7 @@ def _lookups(path: Path) -> Lookups:
 
 def close_readers() -> None:
     """Close this process's connections, so that the store can be removed."""
-    _lookups.cache_clear()
+    lookups_in.cache_clear()
     for path in tuple(_READERS):
         _READERS.pop(path).close()
 

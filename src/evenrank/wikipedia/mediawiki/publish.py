@@ -12,9 +12,11 @@ from evenrank.wikipedia.mediawiki.settings import WikiAnswerError, WikiApiError,
 
 _NAME = re.compile(r"[a-z0-9-]{1,64}")
 _BEGIN = (
-    "<!-- Evenrank list {name} {mark}: this part is replaced when the list is refreshed; write above or below it -->"
+    "<!-- Evenrank list{name} {mark}: this part is replaced when the list is refreshed; write above or below it -->"
 )
-_END = "<!-- End of Evenrank list {name} -->"
+_END = "<!-- End of Evenrank list{name} -->"
+_USUAL_NAME = "list"
+"""Name of the only list of a page, which its markers leave out; those of earlier versions had it."""
 _MARK = r"(?P<mark>[0-9a-f]{16})"
 
 
@@ -62,9 +64,10 @@ def find_block(text: str, name: str) -> Block | None:
     """Our block of that name; None when the page has none, an error when its markers do not make one block."""
     if not _NAME.fullmatch(name):
         raise WikiError("%(name)s: not a name for a list (use a-z, 0-9 and '-')", name=name)
-    pattern = re.escape(_BEGIN.format(name=name, mark="MARK")).replace("MARK", _MARK)
-    begins = list(re.finditer(pattern, text))
-    ends = list(re.finditer(re.escape(_END.format(name=name)), text))
+    names = dict.fromkeys((_in_marker(name), f" {name}"))
+    patterns = [re.escape(_BEGIN.format(name=one, mark="MARK")).replace("MARK", _MARK) for one in names]
+    begins = [found for pattern in patterns for found in re.finditer(pattern, text)]
+    ends = [found for one in names for found in re.finditer(re.escape(_END.format(name=one)), text)]
     if not begins and not ends:
         return None
     if len(begins) != 1 or len(ends) != 1 or ends[0].start() < begins[0].end():
@@ -79,10 +82,15 @@ def find_block(text: str, name: str) -> Block | None:
     return Block(begins[0].start(), ends[0].end(), content.strip("\n"), begins[0]["mark"])
 
 
+def _in_marker(name: str) -> str:
+    """The name of a list as its markers have it."""
+    return "" if name == _USUAL_NAME else f" {name}"
+
+
 def write_block(content: str, name: str) -> str:
     """Content between markers."""
-    inner = normalize(content)
-    return f"{_BEGIN.format(name=name, mark=block_fingerprint(inner))}\n{inner}\n{_END.format(name=name)}"
+    inner, written = normalize(content), _in_marker(name)
+    return f"{_BEGIN.format(name=written, mark=block_fingerprint(inner))}\n{inner}\n{_END.format(name=written)}"
 
 
 def normalize(content: str) -> str:

@@ -96,7 +96,7 @@ def write_members(pages: DataFrame, writing: Writing, folder: Path) -> None:
 def read_members(members: DataFrame) -> Iterator[Written]:
     """The members in the order of their pages."""
     for row in members.orderBy("range").toLocalIterator():
-        yield Written(bytes(row.member), row.n_pages, *pickle.loads(row.counts))
+        yield Written(bytes(row.member), row.n_pages, *pickle.loads(row.counts))  # made by this package # nosec B301
 
 
 def _sketch(batches: Iterable[Any], names: tuple[str, ...]) -> Iterator[Any]:
@@ -104,7 +104,7 @@ def _sketch(batches: Iterable[Any], names: tuple[str, ...]) -> Iterator[Any]:
     pyarrow = import_module("pyarrow")
     sketches = {name: QuantileSketch() for name in names}
     for batch in batches:
-        rows = [pickle.loads(counts) for counts in batch.column(0).to_pylist()]
+        rows = [pickle.loads(counts) for counts in batch.column(0).to_pylist()]  # made by this package # nosec B301
         if rows:
             counts = QualityCounts(*np.array(rows, np.float64).T)
             for name, sketch in sketches.items():
@@ -132,7 +132,7 @@ def _write_range(pages: Any, writing: Writing) -> Any:
         lambda place: places.get(place, ()), lambda value: writing.occupations.get(value, ()), writing.class_titles.get
     )
     stored = [
-        (row["page_id"], row["title"], row["item"], row["facts"], row["date"], *pickle.loads(row["counts"]))
+        (row["page_id"], row["title"], row["item"], row["facts"], row["date"], *pickle.loads(row["counts"]))  # nosec B301
         for row in rows
     ]
     written = write_rows(stored, lookups, writing.scope, writing.model, dict(writing.percentiles))

@@ -79,7 +79,7 @@ def gather_tally(session: SparkSession, stage: Stage, folder: Path) -> dict[str,
     """Counts and faults of a stage, in the order of its file; raises when the file is cut off or holds nothing."""
     tally = Tally(stage)
     for row in spark_table(session, folder, TALLY).orderBy(*PLACE).select("payload").toLocalIterator():
-        counts, faults = pickle.loads(row.payload)
+        counts, faults = pickle.loads(row.payload)  # made by this package # nosec B301
         stop_if_cut_off(faults)
         tally.add(counts, faults)
     tally.check()

@@ -1,0 +1,100 @@
+"""What the order of a list reveals about gender: whoever compares it with plain search learns something about those who
+move.
+
+python benchmarks/order_leak.py [--people N]
+
+Makes people whose words say nothing about their gender (one in five is a woman, as in Wikipedia's biographies), lists
+of all of them with and without a goal for gender, and measures how well the change of rank tells women from men: the
+area under the ROC curve, 0.5 for a coin and 1 for certainty. The last row leaves gender out and must be a coin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.app.lists.work_list import make_list
+from evenrank.app.settings import WebSettings
+from evenrank.app.state import AppState, open_state
+from evenrank.io.faults import FaultLog
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.trec.import_files import ImportFiles, import_collection
+
+REGIONS = ("Africa", "Asia", "Europe", "Northern America", "Oceania")
+SHARE_OF_WOMEN = 0.2
+CASES: dict[str, dict[str, Any]] = {
+    "region and gender, usual goal, even": {},
+    "region and gender, usual goal, strongest": {"fairness": 10},
+    "region and gender, equal goal, strongest": {"goal": "equal", "fairness": 10},
+    "gender alone, usual goal, even": {"dimensions": ["gender"]},
+    "gender alone, equal goal, strongest": {"dimensions": ["gender"], "goal": "equal", "fairness": 10},
+    "region alone, usual goal, even": {"dimensions": ["geography"]},
+}
+
+
+def make_people(folder: Path, n_people: int, seed: int) -> tuple[Path, NDArray[np.bool_]]:
+    """A collection of people, and which of them are women; the order of their ids says nothing about it."""
+    rng = np.random.default_rng(seed)
+    women = rng.random(n_people) < SHARE_OF_WOMEN
+    with (folder / "metadata.jsonl").open("w") as metadata, (folder / "corpus.jsonl").open("w") as corpus:
+        for person in range(n_people):
+            record = {
+                "page_id": person + 1,
+                "quality_score": float(rng.random()),
+                "quality_score_disc": "Stub",
+                "geographic_locations": [str(rng.choice(REGIONS))],
+                "gender": ["female" if women[person] else "male"],
+            }
+            metadata.write(json.dumps(record) + "\n")
+            words = "sculptor " * int(rng.integers(1, 20)) + "bronze " * int(rng.integers(5, 60))
+            text = f"Person {person} is a sculptor. {words}"
+            corpus.write(json.dumps({"id": person + 1, "title": f"Person {person}", "url": "", "text": text}) + "\n")
+    files = ImportFiles(metadata=folder / "metadata.jsonl", corpus=folder / "corpus.jsonl")
+    collection = import_collection(folder / "collection", files)
+    build_index(collection, FaultLog(), n_threads=1).close()
+    return collection.path, women
+
+
+def ranks_of(state: AppState, **fields: Any) -> NDArray[np.intp]:
+    """The rank of each person in a list."""
+    question = state.parse_question({"title": "Sculptors", "keywords": ["sculptor", "bronze"], "best": "FA", **fields})
+    page_ids = make_list(state, question).page_ids
+    ranks = np.empty(len(page_ids), np.intp)
+    ranks[page_ids - 1] = np.arange(len(page_ids))
+    return ranks
+
+
+def area_under_curve(scores: NDArray[np.float64], is_in: NDArray[np.bool_]) -> float:
+    """Chance that one who is in has a higher score than one who is not; ties count half."""
+    difference = scores[is_in][:, None] - scores[~is_in]
+    return float((difference > 0).mean() + 0.5 * (difference == 0).mean())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--people", type=int, default=400)
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    found: dict[str, list[float]] = {case: [] for case in CASES}
+    for seed in range(options.seeds):
+        with tempfile.TemporaryDirectory() as name:
+            path, women = make_people(Path(name), options.people, seed)
+            state = open_state(path, WebSettings(store=Path(name) / "desk.sqlite", relevance_floor=0.0))
+            plain = ranks_of(state, fairness=0, dimensions=["geography"])
+            for case, fields in CASES.items():
+                moved = plain - ranks_of(state, **fields)
+                found[case].append(area_under_curve(moved.astype(np.float64), women))
+            state.close()
+    print(f"{'goal':<42} AUC of the change of rank ({options.people} people, {options.seeds} seeds)")
+    for case, values in found.items():
+        print(f"{case:<42} {np.mean(values):.2f}  ({min(values):.2f} to {max(values):.2f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""What an update of 1 % of the pages costs, as a share of an import and a build of everything, in processor time.
+
+    python -m benchmarks.update [--copies 1,2,4] [--share 0.01]
+
+Pages are the real articles of the sample. A larger collection has copies of them in which every tenth word is another
+one of the article and every fiftieth a new one, under other ids. Of the changed pages, four fifths have other words in
+their text, a tenth is new and a tenth is deleted. Each step is a process of its own, whose processor time (its own and
+the system's, of all its threads and children) is taken. The costs at other sizes are those of the straight lines
+through the measured ones (least squares).
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import orjson
+from benchmarks.real_sample import SAMPLE
+
+from evenrank.core.records import Article
+from evenrank.io.articles import read_articles
+from evenrank.io.faults import FaultLog
+from evenrank.io.json_lines import read_lines
+from evenrank.trec.changes import article_line, delete_line, packed_lines, put_line
+
+ID_STEP = 100_000_000
+"""Between the ids of copies."""
+GOALS = (1_000_000, 6_400_000)
+"""Sizes to which the costs are extrapolated."""
+BUILD = """
+import sys
+from pathlib import Path
+import evenrank
+folder, metadata, corpus = map(Path, sys.argv[1:])
+evenrank.build_index(evenrank.import_collection(folder, evenrank.ImportFiles(metadata, corpus=corpus))).close()
+"""
+UPDATE = "import evenrank, sys; print(evenrank.update_collection(sys.argv[1], sys.argv[2]))"
+
+
+def perturbed(article: Article, page_id: int, seed: int) -> Article:
+    """An article with other words, the same for the same seed."""
+    rng, words = np.random.default_rng([seed, page_id]), article.text.split(" ")
+    for place in np.flatnonzero(rng.random(len(words)) < 0.1).tolist():
+        words[place] = words[int(rng.integers(len(words)))]
+    for place in np.flatnonzero(rng.random(len(words)) < 0.02).tolist():
+        words[place] += f"{int(rng.integers(1000)):03d}"
+    return article._replace(page_id=page_id, text=" ".join(words))
+
+
+def articles(n_copies: int) -> Iterator[Article]:
+    for copy in range(n_copies):
+        for article in read_articles(SAMPLE / "corpus.jsonl.gz", FaultLog()):
+            yield article if copy == 0 else perturbed(article, article.page_id + copy * ID_STEP, 0)
+
+
+def write_files(folder: Path, n_copies: int, share: float) -> tuple[int, int]:
+    """Metadata, corpus and changes; how many pages there are, and how many changes."""
+    metadata = [orjson.loads(line) for _, line in read_lines(SAMPLE / "metadata.jsonl.gz")]
+    with packed_lines(folder / "metadata.jsonl.gz") as write:
+        for copy in range(n_copies):
+            for record in metadata:
+                write(orjson.dumps({**record, "page_id": record["page_id"] + copy * ID_STEP}) + b"\n")
+    rng, n_pages, n_changes = np.random.default_rng(1), 0, 0
+    with packed_lines(folder / "corpus.jsonl.gz") as write, (folder / "changes.jsonl").open("wb") as changes:
+        for article in articles(n_copies):
+            n_pages += 1
+            write(article_line(article))
+            if rng.random() >= share:
+                continue
+            n_changes += 1
+            kind = rng.random()
+            if kind < 0.8:
+                changes.write(put_line(article.page_id, article=perturbed(article, article.page_id, 1)))
+            elif kind < 0.9:
+                new = perturbed(article, article.page_id + 50 * ID_STEP // 10, 2)
+                changes.write(put_line(new.page_id, metadata={"quality_score": 0.5}, article=new))
+            else:
+                changes.write(delete_line(article.page_id))
+    return n_pages, n_changes
+
+
+def processor_seconds(code: str, *arguments: str) -> float:
+    """Of a Python process and all that it starts."""
+
+    def spent() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    before = spent()
+    subprocess.run([sys.executable, "-c", code, *arguments], check=True, stdout=subprocess.DEVNULL)
+    return spent() - before
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--copies", default="1,2,4")
+    parser.add_argument("--share", type=float, default=0.01)
+    chosen = parser.parse_args()
+    rows = []
+    print("pages  changes  full build s  update s  share")
+    for n_copies in map(int, chosen.copies.split(",")):
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            n_pages, n_changes = write_files(folder, n_copies, chosen.share)
+            files = (str(folder / "metadata.jsonl.gz"), str(folder / "corpus.jsonl.gz"))
+            built = processor_seconds(BUILD, str(folder / "collection"), *files)
+            updated = processor_seconds(UPDATE, str(folder / "collection"), str(folder / "changes.jsonl"))
+            rows.append((n_pages, built, updated))
+            print(f"{n_pages:,}  {n_changes:,}  {built:.1f}  {updated:.2f}  {updated / built:.2%}", flush=True)
+    if len(rows) < 2:
+        return
+    sizes, built_s, updated_s = np.array(rows).T
+    lines = [np.polyfit(sizes, seconds, 1) for seconds in (built_s, updated_s)]
+    for goal in GOALS:
+        full, update = (float(np.polyval(line, goal)) for line in lines)
+        print(f"{goal:,} (extrapolated): full build {full:,.0f} s, update {update:,.1f} s, {update / full:.2%}")
+
+
+if __name__ == "__main__":
+    main()

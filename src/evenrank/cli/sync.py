@@ -1,0 +1,72 @@
+"""`evenrank sync`: a collection follows a wiki."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+import evenrank
+from evenrank.cli.options import NamedPath, needs_wiki
+from evenrank.cli.talk import say
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Duration(click.types.FloatParamType):
+    """A number with a unit, in seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", str(value))
+        if found is None or not float(found[1]):
+            self.fail(f"{value!r} is not a duration such as 30m, 1h or 1d.", param, ctx)
+        return float(found[1]) * UNITS[found[2]]
+
+
+@click.command("sync")
+@click.argument("folder", type=NamedPath(path_type=Path))
+@click.option("--wiki", metavar="URL", required=True, help="The wiki's address, e.g. https://en.wikipedia.org/")
+@click.option("--api", metavar="URL", help="Address of its api.php.  [default: below the wiki's address]")
+@click.option("--contact", required=True, help="Your e-mail or web address, which the wiki is told.")
+@click.option("--every", type=Duration(), default="1h", show_default=True, help="Time between updates: 30m, 1h, 1d.")
+@click.option("--since", metavar="TIME", help="First change to take.  [default: where the last run ended]")
+@click.option("--most", type=click.IntRange(min=500), default=50_000, show_default=True, help="Pages of one update.")
+@click.option("--rounds", type=click.IntRange(min=1), help="End after so many updates.  [default: never]")
+@click.option("--metrics", type=NamedPath(path_type=Path), help="Keep metrics for Prometheus in this text file.")
+def command(
+    folder: Path,
+    wiki: str,
+    api: str | None,
+    contact: str,
+    every: float,
+    since: str | None,
+    most: int,
+    rounds: int | None,
+    metrics: Path | None,
+) -> None:
+    """Keep the collection FOLDER as a wiki is now: its articles change, come and go; metadata stay.
+
+    Prints a JSON line after each update. A run that was stopped resumes where it was. While the wiki has more changes
+    than --most, updates follow each other without a pause; a wiki that is busy or away is asked again later.
+    """
+    from evenrank.wikipedia.mediawiki.settings import WikiSettings, api_of
+
+    with needs_wiki():
+        follow = evenrank.sync
+    follow(
+        folder,
+        WikiSettings(api or api_of(wiki), contact),
+        every_seconds=every,
+        since=since,
+        most=most,
+        n_rounds=rounds,
+        metrics=metrics,
+        report=lambda state: click.echo(orjson.dumps(asdict(state)).decode()),
+        warn=lambda text: say(f"note: {text}"),
+    )

@@ -1,0 +1,339 @@
+"""The lowest and the highest score that a run can have, whatever is true of what is unknown; no model is assumed.
+
+Unknown are the groups of pages (in each dimension a page of an unknown group stays so, as an article about a river
+has no gender, or turns out to be of any one group) and the relevance of pages that nobody judged. The target moves,
+too: it is made of the groups of the relevant pages, whichever those are. nDCG and P are exact; AWRF, Score and EE-L
+have certified bounds, which contain every way of filling the unknown; other measures have none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.alignment import Alignment
+from evenrank.core.exposure import Cascade, block_exposure
+from evenrank.core.groups import GroupSpace
+from evenrank.core.problem import QueryBatch, QueryView
+from evenrank.core.records import NO_CLASS, Run, Task
+from evenrank.core.target import blend
+from evenrank.core.types import Floats
+from evenrank.errors import EvenrankError
+from evenrank.measures.measure import Measure
+from evenrank.measures.worst_case import (
+    MAX_CELLS,
+    Bound,
+    MassSet,
+    MeasureBounds,
+    awrf_bounds,
+    bounds_json,
+    completions,
+    gain_bounds,
+    loss_bounds,
+    mass_set,
+)
+from evenrank.scoring.ranked_pages import align_pages
+from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.topic_truth import TopicTruth
+from evenrank.trec.assessment.unjudged import judged_at, judged_pages
+
+if TYPE_CHECKING:
+    from evenrank.trec.collection import Collection
+
+Unjudged = Literal["ranked", "collection", "none"]
+SCOPES: dict[str, str] = {
+    "ranked": "unjudged pages that a scored run ranks may be relevant, others are not",
+    "collection": "any unjudged page of the collection may be relevant",
+    "none": "unjudged pages are not relevant; groups alone are unknown",
+}
+"""Which unjudged pages may be relevant."""
+
+
+@dataclass(frozen=True)
+class RunBounds:
+    """Bounds of the scores of one run."""
+
+    run: str
+    task: Task
+    scores: MeasureBounds
+    """Of the means over topics."""
+    topics: dict[Any, MeasureBounds]
+    judged: float | None = None
+    """Judged share of the scored ranks, the mean over topics; None where judgments do not say what was judged."""
+    judged_depth: int | None = None
+    unknown: dict[str, float] = field(default_factory=dict)
+    """Share of the attention that pages of an unknown group get, by dimension."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "bounds": bounds_json(self.scores),
+            "judged": {"depth": self.judged_depth, "share": self.judged},
+            "unknown": self.unknown,
+        }
+
+
+def mean_bounds(topics: Sequence[MeasureBounds]) -> MeasureBounds:
+    """Bounds of the means over topics: topics are filled independently of each other."""
+    names = topics[0] if topics else {}
+    found: MeasureBounds = {}
+    for name in names:
+        values = [one[name] for one in topics]
+        known = [one for one in values if one is not None and not math.isnan(one.low)]
+        found[name] = None
+        if known and all(one is not None for one in values):
+            low, high = (float(np.mean(ends)) for ends in zip(*((one.low, one.high) for one in known), strict=True))
+            found[name] = Bound(low, high, all(one.is_exact for one in known))
+    return found
+
+
+def check_scope(unjudged: str) -> Unjudged:
+    if unjudged not in SCOPES:
+        raise EvenrankError(f"bounds is {unjudged!r} (choose from {', '.join(SCOPES)})")
+    return unjudged  # type: ignore[return-value]
+
+
+def open_pages(truth: TopicTruth, ranked: Sequence[NDArray[np.integer]], unjudged: Unjudged) -> NDArray[np.int32]:
+    """The pages of a topic that nobody judged and that may be relevant; `ranked` are those of each run."""
+    topic = truth.topic
+    if topic.assessed_docs is None or unjudged == "none":
+        return np.empty(0, np.int32)
+    pages = np.concatenate([*ranked, np.empty(0, np.int32)])
+    if unjudged == "collection":
+        pages = np.concatenate([pages, truth.collection.page_ids])
+    distinct = np.unique(pages).astype(np.int32)
+    return distinct[~topic.was_judged(distinct)]
+
+
+@dataclass(frozen=True)
+class TopicLimits:
+    """What is unknown of one topic, from which bounds of any run on it follow."""
+
+    truth: TopicTruth
+    task: Task
+    open: NDArray[np.int32]
+    """Unjudged pages that may be relevant, ascending."""
+
+    def bounds(self, view: QueryView, measures: Sequence[Measure], scores: Mapping[str, float]) -> MeasureBounds:
+        """Bounds of measures on the topic; the scores themselves are inside."""
+        fairness: dict[int | None, Bound | None] = {}
+        found: MeasureBounds = {}
+        for measure in measures:
+            batch = view.batch if measure.depth is None else view.batch.cut(measure.depth)
+            if measure.name in ("AWRF", "Score") and measure.depth not in fairness:
+                fairness[measure.depth] = self._fairness(batch)
+            bound = self._bound(measure.name, batch, fairness.get(measure.depth))
+            found[measure.key] = None if bound is None else widened(bound, scores[measure.key])
+        return found
+
+    def _bound(self, name: str, batch: QueryBatch, fairness: Bound | None) -> Bound | None:
+        if name == "nDCG":
+            return self._gain(batch)
+        if name == "P":
+            return self._precision(batch)
+        if name == "AWRF":
+            return fairness
+        if name == "Score" and fairness is not None:
+            gain = self._gain(batch)
+            return Bound(gain.low * fairness.low, gain.high * fairness.high)
+        if name == "EE-L" and self.task == 2 and self._has_group_bounds and not self._target.may_be_empty:
+            return loss_bounds(self._exposure(batch, is_share=False), self._scaled_target)
+        return None
+
+    def _fairness(self, batch: QueryBatch) -> Bound | None:
+        if not self._has_group_bounds:
+            return None
+        return awrf_bounds(self._exposure(batch, is_share=True), self._target, batch.protocol.log_base)
+
+    def _is_open(self, batch: QueryBatch) -> NDArray[np.bool_]:
+        return np.isin(batch.items, self.open)
+
+    def _gain(self, batch: QueryBatch) -> Bound:
+        rows = np.flatnonzero(self._is_open(batch) & batch.is_scored)
+        n_rankings, dtype = max(1, int(batch.n_rankings[0])), batch.protocol.discount_type
+        depth = int(batch.ideal_depth[0])
+        longest = max(depth, int(batch.ranks.max(initial=0)) + 1)
+        weights = batch.gain_attention.weights(longest, dtype).astype(np.float64)
+        pages, place = np.unique(batch.items[rows], return_inverse=True)
+        gains = np.bincount(place.reshape(-1), weights[batch.ranks[rows]], minlength=len(pages)) / n_rankings
+        gained = float((weights[batch.ranks] * batch.gains * batch.is_scored).sum()) / n_rankings
+        ideal = np.concatenate([[0.0], np.cumsum(weights[:depth])])
+        low, high = gain_bounds(gains, gained, int(batch.n_relevant[0]), len(self.open) - len(pages), ideal)
+        return Bound(low, high, is_exact=True)
+
+    def _precision(self, batch: QueryBatch) -> Bound:
+        slots = max(1, int(batch.n_rankings[0])) * max(1, int(batch.depth[0]))
+        hits = int((batch.is_relevant & batch.is_scored).sum())
+        others = int((self._is_open(batch) & batch.is_scored).sum())
+        return Bound(hits / slots, (hits + others) / slots, is_exact=True)
+
+    @cached_property
+    def _has_group_bounds(self) -> bool:
+        """Whether the target is a linear image of groups of few enough kinds, and attention one of the rank alone."""
+        truth = self.truth
+        is_linear = truth.protocol.target_sum == "one" and truth.space.is_blended and truth.space.has_unknown
+        falls = not isinstance(truth.attention, Cascade) and bool(
+            (np.diff(truth.attention.weights(truth.protocol.depth(self.task))) <= 0.0).all()
+        )
+        return is_linear and falls and truth.space.n_groups <= MAX_CELLS
+
+    def _exposure(self, batch: QueryBatch, is_share: bool) -> MassSet:
+        weights = batch.attention.astype(np.float64) / (1.0 if is_share else float(batch.exposure_divisor[0]))
+        low, high = weights, weights
+        if batch.relevant_only:
+            low, high = weights * batch.is_relevant, weights * (batch.is_relevant | self._is_open(batch))
+        least, most = batch.alignment.total(low), batch.alignment.total(high)
+        options = completions(self.truth.space)
+        return mass_set(least, most, options, drops_unknown=batch.drops_unknown, is_share=is_share)
+
+    @cached_property
+    def _target(self) -> MassSet:
+        truth, rows = self.truth, self.truth.collection.relevant_rows(self.truth.topic)
+        protocol, space = truth.protocol, truth.space
+        others = truth.collection.rows_of(self.open)
+        others = others[others >= 0]
+        low, high = (np.ones(len(rows)), np.zeros(len(others))), (np.ones(len(rows)), np.ones(len(others)))
+        if self.task == 2:
+            low, high = self._work(rows, others)
+        aligned = [align_pages(truth.collection, part, space, protocol) for part in (rows, others)]
+        least, most = (
+            np.sum([one.total(w) for one, w in zip(aligned, end, strict=True)], axis=0) for end in (low, high)
+        )
+        drops = self.task == 1 and not protocol.keeps_unknown_task1
+        image = _blend_matrix(space, protocol.blend)
+        return mass_set(least, most, completions(space), drops_unknown=drops, is_share=True, image=image)
+
+    @property
+    def _scaled_target(self) -> MassSet:
+        image = _blend_matrix(self.truth.space, self.truth.protocol.blend) * self.truth.exposure_scale
+        return replace(self._target, image=image)
+
+    def _work(self, rows: NDArray[np.intp], others: NDArray[np.intp]) -> tuple[tuple[Floats, Floats], ...]:
+        """Least and largest ideal exposure of relevant pages and of those that may be.
+
+        Relevant pages that join push the block of a class down and make it longer, so its mean attention falls.
+        """
+        truth = self.truth
+        classes = [truth.collection.quality_class[part] for part in (rows, others)]
+        known, added = (np.bincount(one, minlength=NO_CLASS + 1)[:NO_CLASS] for one in classes)
+        dtype, attention = truth.protocol.discount_type, truth.attention
+        least = np.append(block_exposure(known + added, dtype, attention), 0.0)
+        starts = np.cumsum(known) - known
+        first = attention.weights(int(known.sum()) + 1, dtype)[starts]
+        most = np.append(np.where(known > 0, block_exposure(known, dtype, attention), first), 0.0)
+        return (least[classes[0]], np.zeros(len(others))), (most[classes[0]], most[classes[1]])
+
+
+@lru_cache(16)
+def _blend_matrix(space: GroupSpace, weight: float) -> Floats:
+    return np.stack([blend(unit, space, weight) for unit in np.eye(space.n_groups)], axis=1)
+
+
+def widened(bound: Bound, value: float) -> Bound:
+    """Bounds that a value computed in other precision is inside; those of a topic without a value are undefined."""
+    if math.isnan(value):
+        return Bound(math.nan, math.nan)
+    return Bound(min(bound.low, value), max(bound.high, value), bound.is_exact)
+
+
+@dataclass(frozen=True)
+class ItemLimits:
+    """What is unknown of plain tables: groups of items.
+
+    Tables do not say what was judged, so relevance is taken as it is. An item that is unknown in one of several
+    groupings may be in any intersection.
+    """
+
+    exposed: Alignment
+    """Groups of every item by its number, the unknown one first."""
+    wanted: Callable[[int], Floats] | None
+    """Pair → mass of the items that its target follows, the unknown group first; None where the target is stated."""
+
+    def bounds(self, batch: QueryBatch, pair: int, name: str) -> Bound | None:
+        """Bounds of AWRF or EE-L of one pair of a batch of one; None for more groups than can be worked out."""
+        n_groups = self.exposed.n_groups
+        if n_groups > MAX_CELLS:
+            return None
+        options = np.eye(n_groups, dtype=bool)
+        options[0] = True
+        mass = self.exposed.take(batch.items).total(batch.exposure_weights)
+        stated = np.concatenate([[0.0], batch.target[0]])
+        scale = float(stated.sum())
+        is_share = name == "AWRF"
+        image = np.eye(n_groups) * (1.0 if is_share else scale)
+        aim = stated if self.wanted is None else self.wanted(pair)
+        target = mass_set(aim, aim, options, drops_unknown=True, is_share=True, image=image)
+        if not is_share:
+            mass = mass / float(batch.exposure_divisor[0])
+        exposure = mass_set(mass, mass, options, drops_unknown=True, is_share=is_share)
+        if is_share:
+            return awrf_bounds(exposure, target, batch.protocol.log_base)
+        return None if target.may_be_empty else loss_bounds(exposure, target)
+
+
+def unknown_attention(view: QueryView, space: GroupSpace) -> dict[str, float]:
+    """The share of the attention that pages of an unknown group get, by dimension."""
+    if space.n_groups > MAX_CELLS or not space.has_unknown:
+        return {}
+    mass = view.batch.alignment.total(view.batch.attention.astype(np.float64))
+    total = float(mass.sum())
+    return {d.name: float(space.margin(mass, d.name)[0]) / total for d in space.dimensions} if total > 0.0 else {}
+
+
+def judged_share(run: Run, collection: Collection, depth: int, topics: Sequence[int]) -> float | None:
+    """Judged share of the first `depth` ranks, the mean over those topics that say what was judged."""
+    found = judged_at(run, judged_pages(collection.topics), depth)
+    values = [found[topic] for topic in topics if topic in found]
+    return float(np.mean(values)) if values else None
+
+
+@dataclass(frozen=True)
+class ScoreBounds:
+    """Bounds of the scores of some runs, and what follows from them."""
+
+    unjudged: Unjudged
+    runs: tuple[RunBounds, ...]
+
+    def __getitem__(self, run: str) -> RunBounds:
+        return next(one for one in self.runs if one.run == run)
+
+    def conclusions(self, task: Task, measure: Measure) -> Iterator[str]:
+        """What the bounds of the main measure say about every two runs."""
+        runs = [one for one in self.runs if one.task == task]
+        for first, second in combinations(runs, 2):
+            one, other = first.scores.get(measure.key), second.scores.get(measure.key)
+            if one is None or other is None:
+                continue
+            if one.low > other.high or other.low > one.high:
+                is_first = (one.low > other.high) == measure.higher_is_better
+                better, worse = (first.run, second.run) if is_first else (second.run, first.run)
+                yield f"{better} is better than {worse} on these topics, whatever the unknown is"
+            else:
+                yield f"{first.run} and {second.run}: no conclusion, their bounds overlap"
+
+    def table(self, task: Task, measures: Sequence[Measure], means: Mapping[str, Mapping[str, float]]) -> Table:
+        """A row per run and measure: the score, the bounds, whether they are exact, and judged@k."""
+        columns = (
+            Column("run"),
+            Column("measure"),
+            Column("score"),
+            Column("low", "at least"),
+            Column("high", "at most"),
+            Column("kind", "bounds"),
+            Column("judged", "judged@k", digits=3),
+        )
+        rows: list[tuple[Cell, ...]] = []
+        for one in self.runs:
+            for measure in measures if one.task == task else ():
+                bound = one.scores[measure.key]
+                ends = (None, None) if bound is None else (bound.low, bound.high)
+                kind = "no bound" if bound is None else "exact" if bound.is_exact else "certified"
+                rows.append((one.run, measure.key, means[one.run][measure.key], *ends, kind, one.judged))
+        label = f"Task {task}: " if any(one.judged_depth for one in self.runs) else ""
+        return Table(columns, tuple(rows), label + SCOPES[self.unjudged])

@@ -1,0 +1,140 @@
+"""Articles come first: where they begin, how much room each takes, and how the keyboard reaches them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright")
+
+from playwright.sync_api import Page, expect
+
+HIGHEST = {(1280, 800): 420, (390, 844): 620}
+"""Where the first article begins at the latest, by the size of the screen."""
+MOST_FOCUSABLE = 120
+MOST_HIGH = 90
+"""Pixels of an article on a phone."""
+FOCUSABLE = """() => [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")]
+    .filter(item => item.tabIndex >= 0 && item.checkVisibility())"""
+QUESTIONS = ("title=Chess&keywords=chess%2C+pawns", "title=Chess&keywords=chess%2C+pawns&goal=world&fairness=10")
+
+
+def make(page: Page, area: str, question: str) -> None:
+    page.goto(f"/{area}/new?{question}")
+    page.get_by_role("button", name="Make the list" if area == "lists" else "Save the search").click()
+    page.wait_for_url(re.compile(rf"/{area}/[\w-]{{22}}$"), wait_until="load")
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+@pytest.mark.parametrize("screen", HIGHEST, ids=["desktop", "phone"])
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "plain"])
+def test_the_first_article_is_on_the_first_screen(
+    open_page: Callable[..., Page], address: str, screen: tuple[int, int], language: str, has_script: bool
+) -> None:
+    page = open_page(has_script=has_script)
+    page.set_viewport_size({"width": screen[0], "height": screen[1]})
+    for question in QUESTIONS:
+        make(page, "lists", question)
+        page.context.add_cookies([{"name": "language", "value": language, "url": address}])
+        page.reload()
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        row = page.locator("table.articles tbody tr").first.bounding_box()
+        assert row is not None
+        assert row["y"] < HIGHEST[screen]
+        page.context.add_cookies([{"name": "language", "value": "en", "url": address}])
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_an_article_takes_little_room_on_a_phone(open_page: Callable[..., Page], width: int) -> None:
+    page = open_page("phone")
+    page.set_viewport_size({"width": width, "height": 844})
+    make(page, "lists", QUESTIONS[0])
+    page.locator("tbody tr").first.get_by_role("button", name="Claim").click()
+    page.locator("tbody tr").first.get_by_role("button", name="Undo").wait_for()
+    heights = page.locator("table.articles tbody tr").evaluate_all(
+        "rows => rows.map(row => row.getBoundingClientRect().height)"
+    )
+    assert len(heights) == 100
+    assert max(heights) <= MOST_HIGH
+    page.locator("tbody tr").nth(3).locator(".row-menu > summary").click()
+    panel = page.locator("tbody tr").nth(3).locator(".row-menu > div")
+    expect(panel.get_by_role("button", name="Not our topic")).to_be_in_viewport()
+    expect(panel).to_contain_text("Why it is here")
+
+
+def test_few_things_take_the_focus(open_page: Callable[..., Page]) -> None:
+    """With script, the keyboard reaches one row of the table, and arrow keys the others."""
+    page = open_page()
+    make(page, "lists", QUESTIONS[0])
+    assert page.evaluate(f"({FOCUSABLE})().length") <= MOST_FOCUSABLE
+
+
+def test_arrow_keys_move_between_articles(open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    make(page, "lists", QUESTIONS[0])
+    rows = page.locator("table.articles tbody tr")
+    rows.nth(0).get_by_role("button", name="Claim").focus()
+    page.keyboard.press("ArrowDown")
+    expect(rows.nth(1).get_by_role("button", name="Claim")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(rows.nth(1).locator(".row-menu > summary")).to_be_focused()
+    page.keyboard.press("End")
+    expect(rows.nth(99).locator(".row-menu > summary")).to_be_focused()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowLeft")
+    expect(rows.nth(0).get_by_role("button", name="Claim")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert not rows.nth(0).evaluate("row => row.parentNode.contains(document.activeElement)")
+    page.keyboard.press("Shift+Tab")
+    expect(rows.nth(0).locator(".row-menu > summary")).to_be_focused()
+    page.keyboard.press("Enter")
+    for name in ("Wrong region?", "Done", "Not our topic"):
+        page.keyboard.press("ArrowRight")
+        expect(rows.nth(0).locator(".row-menu").get_by_text(name, exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(rows.nth(0).get_by_role("button", name="Undo")).to_be_focused()
+    title = rows.nth(0).locator(".title").inner_text()
+    expect(page.locator("#said")).to_have_text(f"Not our topic: {title}")
+
+
+def test_marks_are_announced(open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    make(page, "lists", QUESTIONS[0])
+    row = page.locator("table.articles tbody tr").nth(4)
+    title = row.locator(".title").inner_text()
+    row.get_by_role("button", name="Claim").click()
+    expect(page.get_by_role("status").filter(has_text="Claimed")).to_have_text(f"Claimed: {title}")
+    row.get_by_role("button", name="Undo").click()
+    expect(page.locator("#said")).to_have_text(f"Undone: {title}")
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "plain"])
+def test_a_claim_of_somebody_else_can_be_released(open_page: Callable[..., Page], has_script: bool) -> None:
+    owner, first, second = open_page(), open_page(), open_page(has_script=has_script)
+    make(owner, "lists", QUESTIONS[0])
+    for page in (first, second):
+        page.goto(owner.url)
+    row = "table.articles tbody tr >> nth=2"
+    first.locator(row).get_by_role("button", name="Claim").click()
+    first.locator(row).get_by_role("button", name="Undo").wait_for()
+    second.reload()
+    second.locator(row).get_by_role("button", name="Release").click()
+    expect(second.locator(row).get_by_role("button", name="Claim")).to_be_visible()
+
+
+def test_groups_have_the_same_colours_everywhere(open_page: Callable[..., Page]) -> None:
+    """The colour of a group is that of its place in the dimension, on every page."""
+    page = open_page()
+    make(page, "lists", QUESTIONS[0])
+    address, colours = page.url, []
+    for part in ("", "/fairness", "/campaign"):
+        page.goto(address + part)
+        found = page.locator("svg rect[class^=group-] >> visible=true").evaluate_all(
+            "all => all.map(one => [one.textContent.trim().split(': ')[0], getComputedStyle(one).fill])"
+        )
+        colours += [(name, fill) for name, fill in found if name]
+    assert len({name for name, _ in colours}) > 3
+    assert len(set(colours)) == len({name for name, _ in colours})

@@ -1,0 +1,76 @@
+"""A collection of people who differ in nothing but region and gender, and two servers: as usual, and with totals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra web")
+
+from evenrank.app.state import AppState, open_state
+from evenrank.io.faults import FaultLog
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.trec.collection import Collection
+from evenrank.trec.import_files import ImportFiles, import_collection
+from tests.app.conftest import UNLIMITED
+
+N_PEOPLE = 480
+REGIONS = ("Africa", "Europe")
+SEED = 11
+
+
+def title_of(person: int) -> str:
+    return f"Sculptor {person:04d}"
+
+
+def are_women() -> np.ndarray:
+    """The gender of each person, which attackers want to know: a fair coin."""
+    return np.random.default_rng(SEED).permutation(N_PEOPLE) % 2 == 0
+
+
+@pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Sculptors with the same words, class and length; the first half is of one region, the other of another."""
+    folder = tmp_path_factory.mktemp("people")
+    metadata, corpus = [], []
+    for person, is_woman in enumerate(are_women().tolist()):
+        metadata.append(
+            {
+                "page_id": person + 1,
+                "quality_score": 0.1,
+                "quality_score_disc": "Stub",
+                "geographic_locations": [REGIONS[person % 2]],
+                "gender": ["female" if is_woman else "male"],
+            }
+        )
+        text = f"{title_of(person)} is a sculptor. The sculptor works in bronze and stone."
+        corpus.append({"id": person + 1, "title": title_of(person), "url": "", "text": text})
+    for name, records in (("metadata", metadata), ("corpus", corpus)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    files = ImportFiles(metadata=folder / "metadata.jsonl", corpus=folder / "corpus.jsonl")
+    collection = import_collection(folder / "collection", files)
+    build_index(collection, FaultLog(), n_threads=1).close()
+    return collection
+
+
+def _open(people: Collection, store: Path, *, shows_totals: bool) -> Iterator[AppState]:
+    state = open_state(people.path, replace(UNLIMITED, store=store, shows_totals=shows_totals))
+    yield state
+    state.close()
+
+
+@pytest.fixture
+def usual(people: Collection, tmp_path: Path) -> Iterator[AppState]:
+    """A server as it is by default, with a store of its own."""
+    yield from _open(people, tmp_path / "usual.sqlite", shows_totals=False)
+
+
+@pytest.fixture
+def with_totals(people: Collection, tmp_path: Path) -> Iterator[AppState]:
+    """A server whose operator shows totals."""
+    yield from _open(people, tmp_path / "totals.sqlite", shows_totals=True)
