@@ -6,7 +6,7 @@
 Console blocks hold commands after `$ ` and their output; a `text` block right after a `python` block is what that
 prints. What is shown is what a terminal shows: standard output and standard error. The test of the examples runs the
 same code and compares, with numbers rounded. A line with `…` in the page is kept as it is where the output matches it:
-it stands for a path, a secret or a time.
+it stands for a path, a secret or a time. A line `…` alone stands for one or more lines that are left out.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,8 @@ from types import ModuleType
 CONTINUED = {"how-to/pool-and-judge.md": ("how-to/judge.md", "how-to/judgments.md", "how-to/campaign-results.md")}
 """Page → pages that continue it, with the files that it made."""
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```\n(?:\n?```text\n(.*?)^```\n)?", re.M | re.S)
+REST = "…"
+"""A line that stands for one or more lines of the output."""
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
 RELATIVE = 0.05
 """Fractions in pages may differ from the output by this part, or by `ABSOLUTE`: libraries and processors differ."""
@@ -100,13 +103,33 @@ def _ended(text: str) -> str:
 
 
 def merged(shown: str, output: str) -> str:
-    """The output, with lines of the page that have `…` where they match it."""
-    kept = [line for line in shown.split("\n") if "…" in line and line.strip("… ")]
-    lines = []
-    for line in output.split("\n"):
-        found = next((old for old in kept if line_matches(old, line)), None)
-        lines.append(line if found is None else found)
-    return "\n".join(line.rstrip() for line in lines)
+    """The output as the page shows it: lines with `…` stay where they match, and lines left out stay left out."""
+    old, new = shown.split("\n"), output.split("\n")
+    if REST in old and (found := aligned(old, new)) is not None:
+        pairs: Iterable[tuple[str | None, str]] = found
+    else:
+        kept = [line for line in old if "…" in line and line != REST]
+        pairs = ((next((one for one in kept if line_matches(one, line)), None), line) for line in new)
+    return "\n".join(_shown(*pair).rstrip() for pair in pairs)
+
+
+def _shown(old: str | None, line: str) -> str:
+    return old if old is not None and "…" in old else line
+
+
+def aligned(shown: Sequence[str], output: Sequence[str]) -> list[tuple[str | None, str]] | None:
+    """(line shown, line of output) pairs of a page that leaves lines out; None where they do not fit together."""
+    if REST not in shown:
+        fits = len(shown) == len(output) and all(map(line_matches, shown, output))
+        return list(zip(shown, output, strict=True)) if fits else None
+    start = shown.index(REST)
+    if start >= len(output) or not all(map(line_matches, shown[:start], output)):
+        return None
+    for resumed in range(start + 1, len(output) + 1):
+        rest = aligned(shown[start + 1 :], output[resumed:])
+        if rest is not None:
+            return [*zip(shown[:start], output, strict=False), (REST, REST), *rest]
+    return None
 
 
 def line_matches(shown: str, line: str) -> bool:
@@ -142,8 +165,7 @@ def differences(text: str, session: Session) -> list[str]:
 
 
 def _same(shown: str, output: str) -> bool:
-    left, right = shown.split("\n"), output.split("\n")
-    return len(left) == len(right) and all(line_matches(*pair) for pair in zip(left, right, strict=True))
+    return aligned(shown.split("\n"), output.split("\n")) is not None
 
 
 def main() -> None:

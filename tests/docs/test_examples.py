@@ -53,7 +53,7 @@ COMPLETE = (
     "how-to/with-ir-datasets.md",
     "explanation/reliability.md",
 )
-"""Pages with examples. They show all that a terminal shows; `…` stands for a time, a size, a path or a secret."""
+"""Pages with examples. `…` in a line stands for a time, a size, a path or a secret; alone, for lines left out."""
 
 
 def name_of(page: Path) -> str:
@@ -127,17 +127,33 @@ def test_pages_name_the_extras_that_their_examples_need(page: Path) -> None:
         ("c: 3,000 articles, … MB", "c: 3,001 articles, 4.1 MB", False),
         ("better", "worse", False),
         ("a\n──\nb", "a\n────\nb", True),
+        ("a\n…\nd", "a\nb\nc\nd", True),
+        ("a\n…\nd", "a\nd", False),
+        ("a\n…\nd", "a\nb\nc", False),
+        ("a\n…", "a\nb\nc", True),
+        ("a\n…", "b\nc", False),
     ],
 )
 def test_numbers_are_compared_with_tolerance_and_words_exactly(shown: str, printed: str, is_same: bool) -> None:
     assert examples._same(shown, printed) is is_same
 
 
-@pytest.mark.parametrize("name", COMPLETE)
-def test_complete_pages_leave_no_line_out(name: str) -> None:
-    text = (ROOT / "docs" / name).read_text("utf-8")
-    shown = [line for _, block, printed in examples.BLOCK.findall(text) for line in f"{block}{printed}".split("\n")]
-    assert [line for line in shown if "…" in line and not line.strip("… ")] == []
+def test_a_page_that_leaves_lines_out_shows_what_its_example_is_about() -> None:
+    bare = [
+        (name, code)
+        for name in COMPLETE
+        for kind, block, printed in examples.BLOCK.findall((ROOT / "docs" / name).read_text("utf-8"))
+        for code, shown in ([(block, printed)] if kind == "python" else examples.commands(block))
+        if examples.REST in (lines := shown.strip("\n").split("\n")) and len(lines) < 3
+    ]
+    assert bare == []
+
+
+def test_renewing_a_page_keeps_what_it_leaves_out() -> None:
+    shown = "\n".join(("run  0.5000", "at … s", "…", "last  0.9000"))
+    output = "\n".join(("run  0.5001", "at 3 s", "one", "two", "last  0.9001"))
+    renewed = "\n".join(("run  0.5001", "at … s", "…", "last  0.9001"))
+    assert examples.merged(shown, output) == renewed
 
 
 def test_the_user_guides_have_examples() -> None:
