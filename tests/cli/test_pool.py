@@ -16,8 +16,8 @@ from evenrank.io.runs import read_run, write_run
 from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.oracle import oracle_run
 from evenrank.trec.assessment.pool_file import read_pool
-from evenrank.trec.assessment.unjudged import judged_only, judged_pages
 from evenrank.trec.collection import Collection
+from evenrank.trec.judged_pages import judged_only, judged_pages
 
 
 def run_pool(*words: object, despite: str = "runs of a test are short") -> Result:

@@ -26,10 +26,10 @@ from evenrank.core.records import Run
 from evenrank.io.runs import read_runs
 from evenrank.scoring.evaluate import judged_part, score_files
 from evenrank.scoring.results import Results
-from evenrank.scoring.score_bounds import SCOPES
 from evenrank.scoring.tables.results import RENDERERS, intervals_table, runs_table, settings_lines, topics_table
 from evenrank.scoring.tables.table import Table, text_of
 from evenrank.trec.collection import Collection
+from evenrank.trec.judged_pages import SCOPES
 
 MEASURES_HELP = "Measures in place of the usual ones, joined by commas: nDCG@10,AWRF; `all` for every one."
 ATTENTION_HELP = (

@@ -29,9 +29,9 @@ from evenrank.io.atomic import refuse_input
 
 if TYPE_CHECKING:
     from evenrank.core.records import Task
+    from evenrank.trec.assessment.leave_one_out import LeftOut
     from evenrank.trec.assessment.pool import Pool
     from evenrank.trec.assessment.pool_file import PoolStatistics
-    from evenrank.trec.assessment.unjudged import LeftOut
     from evenrank.trec.collection import Collection
 
 
@@ -244,7 +244,7 @@ def judged(
 ) -> None:
     """judged@k: the judged share of the first k pages of each run, mean over judged topics."""
     from evenrank.io.runs import read_runs
-    from evenrank.trec.assessment.unjudged import judged_at, judged_pages
+    from evenrank.trec.judged_pages import judged_at, judged_pages
 
     opened = open_judged(collection, judgments)
     known = judged_pages(opened.topics)
@@ -290,8 +290,8 @@ def leave_one_out(
     from evenrank.io.runs import read_runs
     from evenrank.measures.registry import MAIN
     from evenrank.scoring.rejudged import scorer
+    from evenrank.trec.assessment.leave_one_out import leave_one_out as leave_out
     from evenrank.trec.assessment.pool_file import read_pool
-    from evenrank.trec.assessment.unjudged import leave_one_out as leave_out
 
     opened = open_judged(collection, judgments)
     loaded = read_runs(runs_that_count(runs, judgments), opened.text_ids)

@@ -39,11 +39,11 @@ JUDGMENTS = click.option(
 
 def runs_that_count(runs: Sequence[Path], judgments: Path | str | None) -> tuple[Path, ...]:
     """The runs that a judgments file does not have as withdrawn; all without one."""
+    if judgments is None:
+        return tuple(runs)
     from evenrank.trec.assessment.campaign import withdrawn_runs
     from evenrank.trec.assessment.votes import open_store
 
-    if judgments is None:
-        return tuple(runs)
     with open_store(judgments) as store:
         gone = withdrawn_runs(store)
     kept = tuple(run for run in runs if split_name(run)[0] not in gone)
@@ -54,13 +54,14 @@ def runs_that_count(runs: Sequence[Path], judgments: Path | str | None) -> tuple
 
 def open_judged(folder: Path, judgments: Path | str | None) -> Collection:
     """The collection in a folder; with a judgments file, with the judgments of that file, whose state is noted."""
-    from evenrank.trec.assessment.files import judgment_notes, with_judgments
-    from evenrank.trec.assessment.votes import open_store
     from evenrank.trec.collection import Collection
 
     opened = Collection.open(folder)
     if judgments is None:
         return opened
+    from evenrank.trec.assessment.files import judgment_notes, with_judgments
+    from evenrank.trec.assessment.votes import open_store
+
     with open_store(judgments) as store:
         for note in judgment_notes(store):
             say(note)

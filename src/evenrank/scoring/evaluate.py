@@ -14,43 +14,29 @@ from evenrank.core.distinct import distinct
 from evenrank.core.groups import GroupSpace
 from evenrank.core.problem import QueryBatch
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
-from evenrank.core.records import Run, Task, no_pages
+from evenrank.core.records import Run, Task
 from evenrank.core.types import FilePath, Floats
-from evenrank.core.uncertainty import chosen_sources
 from evenrank.errors import EvenrankError, WrongTypeError, listed
-from evenrank.io.assumptions import Assumptions, read_assumptions
 from evenrank.io.runs import read_runs
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, Named, chosen_measures
-from evenrank.measures.worst_case import MeasureBounds
-from evenrank.progress import track
-from evenrank.scoring.intervals import Interval, intervals
+from evenrank.scoring.intervals import Interval, intervals, read_unknown
 from evenrank.scoring.protocol_settings import (
     ProtocolSettings,
     protocol_space,
     settle_protocol,
 )
-from evenrank.scoring.ranked_pages import RankedPages, align_pages, scored_pages
+from evenrank.scoring.ranked_pages import RankedPages, scored_pages, unranked
 from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.run_notes import run_notes, value_notes
-from evenrank.scoring.score_bounds import (
-    RunBounds,
-    ScoreBounds,
-    TopicLimits,
-    Unjudged,
-    check_scope,
-    judged_share,
-    mean_bounds,
-    open_pages,
-    unknown_attention,
-)
 from evenrank.scoring.scorer import defined, mean_of_defined, score_batches
 from evenrank.scoring.topic_truth import DENSE_TARGET, TopicTruth, topic_view
-from evenrank.trec.assessment.unjudged import judged_only as without_unjudged
-from evenrank.trec.assessment.unjudged import judged_pages
 from evenrank.trec.collection import Collection, as_collection, as_run
+from evenrank.trec.judged_pages import check_scope, judged_pages
+from evenrank.trec.judged_pages import judged_only as without_unjudged
 
 if TYPE_CHECKING:
+    from evenrank.io.assumptions import Assumptions
     from evenrank.trec.published_target import PublishedLayout
 
 MOST_TOPICS_WITH_TIES = 14
@@ -91,8 +77,7 @@ def evaluate(
     unjudged pages: `ranked` for pages that a run ranks, `collection` for all of the collection, `none` for unknown
     groups alone.
     """
-    sources = chosen_sources(uncertainty) if uncertainty else ()
-    model = read_assumptions(assume)
+    unknown = read_unknown(uncertainty, assume)
     given, named = given_runs(runs), joined_groups(groups)
     opened = as_collection(collection)
     loaded = [as_run(opened, run) for run in given]
@@ -105,12 +90,14 @@ def evaluate(
     evaluation = _Evaluation(opened, chosen, space, named, wanted)
     results = evaluation.results(loaded)
     if scope is not None:
-        results = replace(results, bounds=evaluation.bounds(loaded, results, scope))
-    if not sources:
+        from evenrank.scoring.score_bounds import bounds_of_runs
+
+        results = replace(results, bounds=bounds_of_runs(opened, loaded, results, space, evaluation.truth, scope))
+    if unknown is None:
         return results
     from evenrank.scoring.uncertain_topics import uncertain_results
 
-    return replace(results, uncertainty=uncertain_results(opened, loaded, results, space, sources, model, draws))
+    return replace(results, uncertainty=uncertain_results(opened, loaded, results, space, *unknown, draws))
 
 
 def _check_names(runs: Sequence[Run]) -> None:
@@ -145,31 +132,6 @@ class _Evaluation:
             _run_result(run, scores, notes, end) for run, (scores, notes), end in zip(runs, per_run, ends, strict=True)
         ]
         return Results(self.protocol, self.groups, tuple(rows), self.measures, self._notes(runs))
-
-    def bounds(self, runs: Sequence[Run], results: Results, unjudged: Unjudged) -> ScoreBounds:
-        """The lowest and the highest possible scores of the runs."""
-        ranked = {run.name: scored_pages(run, self.collection, self.protocol, self.space) for run in runs}
-        topics = {(run.task, topic) for run in runs for topic in results[run.name].topics}
-        limits: dict[tuple[Task, int], TopicLimits] = {}
-        for task, topic in sorted(topics):
-            shown = [pages[topic].pages for pages in ranked.values() if topic in pages]
-            limits[task, topic] = TopicLimits(self._truth(topic), task, open_pages(self._truth(topic), shown, unjudged))
-        pairs = [(run, topic) for run in runs for topic in results[run.name].topics]
-        found: dict[str, dict[int, MeasureBounds]] = {run.name: {} for run in runs}
-        unknown: dict[str, list[dict[str, float]]] = {run.name: [] for run in runs}
-        for run, topic in track(pairs, "bounds", len(pairs), "topic"):
-            view = topic_view(run.task, ranked[run.name].get(topic) or self._nothing(), self._truth(topic))
-            limit, scores = limits[run.task, topic], results[run.name].topics[topic]
-            found[run.name][topic] = limit.bounds(view, self.measures[run.task], scores)
-            unknown[run.name].append(unknown_attention(view, self.space))
-        return ScoreBounds(unjudged, tuple(self._run_bounds(run, found[run.name], unknown[run.name]) for run in runs))
-
-    def _run_bounds(self, run: Run, topics: dict[int, MeasureBounds], unknown: list[dict[str, float]]) -> RunBounds:
-        depth = self.protocol.depth(run.task)
-        judged = judged_share(run, self.collection, depth, list(topics))
-        shares = [one for one in unknown if one]
-        means = {name: float(np.mean([one[name] for one in shares])) for name in (shares[0] if shares else ())}
-        return RunBounds(run.name, run.task, mean_bounds(list(topics.values())), topics, judged, depth, means)
 
     def _published_layout(self, runs: Sequence[Run]) -> PublishedLayout | None:
         """The layout of the published code, where the last bit of a score can decide an interval."""
@@ -233,7 +195,9 @@ class _Evaluation:
     ) -> Iterator[QueryBatch]:
         """A batch per topic, summed in the published order; `bare` gets the topics whose rankings expose no group."""
         for topic in topics:
-            view = topic_view(run.task, ranked.get(topic) or self._nothing(), self._truth(topic))
+            view = topic_view(
+                run.task, ranked.get(topic) or unranked(self.collection, self.space, self.protocol), self.truth(topic)
+            )
             yield view.batch
             if topic in ranked and view.exposes_nothing:
                 bare.append(topic)
@@ -258,7 +222,7 @@ class _Evaluation:
     def _notes_of_task2(self, topics: list[int]) -> list[str]:
         """Notes on topics with relevant pages that Task 2 leaves out nevertheless."""
         shallow = [topic for topic in topics if not self._is_deep(topic)]
-        unknown = [topic for topic in topics if self._is_deep(topic) and not self._truth(topic).has_task2_target]
+        unknown = [topic for topic in topics if self._is_deep(topic) and not self.truth(topic).has_task2_target]
         reasons = {
             f"not judged down to tier {self.protocol.min_tier}": shallow,
             "without a relevant page of known quality and group": unknown,
@@ -283,18 +247,14 @@ class _Evaluation:
 
     def _is_judged(self, topic: int, run: Run) -> bool:
         """Whether the topic counts in the run's task."""
-        return run.task == 1 or (self._is_deep(topic) and self._truth(topic).has_task2_target)
+        return run.task == 1 or (self._is_deep(topic) and self.truth(topic).has_task2_target)
 
-    def _truth(self, topic: int) -> TopicTruth:
+    def truth(self, topic: int) -> TopicTruth:
+        """What is true of a topic, worked out once."""
         if topic not in self._truths:
             record = self.collection.topic_by_id[topic]
             self._truths[topic] = TopicTruth(self.collection, record, self.protocol, self.space, self._layout)
         return self._truths[topic]
-
-    def _nothing(self) -> RankedPages:
-        """The pages of a topic that the run does not answer."""
-        none = np.empty(0, np.intp)
-        return RankedPages(no_pages(), none, none, 0, align_pages(self.collection, none, self.space, self.protocol))
 
 
 def _run_result(run: Run, scores: dict[int, dict[str, float]], notes: list[str], ends: Interval) -> RunResult:

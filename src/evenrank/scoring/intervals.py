@@ -5,14 +5,19 @@ Written out here because importing scipy.stats takes longer than scoring a run."
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.protocol import Protocol
+
+if TYPE_CHECKING:
+    from evenrank.core.uncertainty import Uncertainty
+    from evenrank.io.assumptions import Assumptions
 
 _NORMAL = NormalDist()
 DRAWS_AT_ONCE = 1 << 24
@@ -26,6 +31,21 @@ class Interval:
     low: float
     high: float
     se: float
+
+
+def read_unknown(uncertainty: str | Sequence[str], assume: Assumptions) -> tuple[tuple[str, ...], Uncertainty] | None:
+    """The sources that intervals should carry, and the model of what is unknown; None where no source is named.
+
+    A model without a source is checked all the same.
+    """
+    if not uncertainty and assume is None:
+        return None
+    from evenrank.core.uncertainty import chosen_sources
+    from evenrank.io.assumptions import read_assumptions
+
+    sources = chosen_sources(uncertainty) if uncertainty else ()
+    model = read_assumptions(assume)
+    return (sources, model) if sources else None
 
 
 def intervals(values_of_runs: list[NDArray[np.float64]], protocol: Protocol) -> list[Interval]:

@@ -29,9 +29,9 @@ from evenrank.scoring.sensitivity import BLENDS, kendall_tau, main_by_topic, sco
 from evenrank.scoring.tables.table import Cell, Column, Table
 from evenrank.trec.assessment.agreement import graded_pages
 from evenrank.trec.assessment.coverage import settle_all
+from evenrank.trec.assessment.leave_one_out import leave_one_out
 from evenrank.trec.assessment.pool import Pool, Tier, build_pool
 from evenrank.trec.assessment.pool_file import read_pool
-from evenrank.trec.assessment.unjudged import leave_one_out
 from evenrank.trec.assessment.votes import Vote, current_votes, open_store, pages_in
 from evenrank.trec.collection import Collection, as_collection, as_run
 

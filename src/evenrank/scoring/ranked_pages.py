@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from evenrank.core.alignment import Alignment, align
 from evenrank.core.groups import UNKNOWN_MASK, Dimension, GroupSpace
 from evenrank.core.protocol import Protocol
-from evenrank.core.records import Run
+from evenrank.core.records import Run, no_pages
 from evenrank.core.sparse_alignment import Memberships, SparseAlignment, align_sparsely, memberships_of_masks
 from evenrank.errors import Fault, InputError
 from evenrank.trec.collection import Collection
@@ -60,6 +60,12 @@ def scored_pages(run: Run, collection: Collection, protocol: Protocol, space: Gr
             alignment=alignment.take(places),
         )
     return by_topic
+
+
+def unranked(collection: Collection, space: GroupSpace, protocol: Protocol) -> RankedPages:
+    """The pages of a topic that a run does not answer."""
+    none = np.empty(0, np.intp)
+    return RankedPages(no_pages(), none, none, 0, align_pages(collection, none, space, protocol))
 
 
 def _refuse_long(run: Run, protocol: Protocol) -> None:

@@ -18,7 +18,6 @@ from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, measures_of
-from evenrank.measures.worst_case import bounds_json
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.scorer import defined
 
@@ -231,6 +230,8 @@ class Results:
 
     def _with_bounds(self, found: dict[str, Any], runs: str, topics: str, topic: str) -> dict[str, Any]:
         """The JSON form with bounds of every run and topic, and what follows from them."""
+        from evenrank.measures.worst_case import bounds_json
+
         assert self.bounds is not None
         name = self._kind
         for entry in found[runs]:

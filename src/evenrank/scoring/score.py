@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,10 @@ from evenrank.core.problem import JudgedItems, QueryBatch
 from evenrank.core.protocol import PAPER_2021, Protocol
 from evenrank.core.settings import Settings
 from evenrank.core.types import FilePath, Floats
-from evenrank.core.uncertainty import chosen_sources
 from evenrank.errors import EvenrankError, UnknownNameError
-from evenrank.io.assumptions import Assumptions, read_assumptions
 from evenrank.io.columns import Faults, check_count
 from evenrank.io.group_targets import WantedGroups, joint_target, read_target
-from evenrank.io.groupings import Grouping, Groupings
+from evenrank.io.groupings import Groupings
 from evenrank.io.item_groups import read_groups
 from evenrank.io.item_relevance import RelevantItems, read_relevance
 from evenrank.io.rankings import RankedItems, read_rankings, source_name
@@ -29,11 +27,12 @@ from evenrank.io.vocabulary import Vocabulary
 from evenrank.measures.awrf import AWRF
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MEASURES, Named, as_measure, listed_measures
-from evenrank.measures.worst_case import Bound, MeasureBounds
-from evenrank.progress import track
+from evenrank.scoring.intervals import read_unknown
 from evenrank.scoring.results import GroupShare, ItemScores, QueryScores, RunResult
-from evenrank.scoring.score_bounds import ItemLimits, RunBounds, ScoreBounds, mean_bounds, widened
 from evenrank.scoring.scorer import mean_of_defined, score_batches
+
+if TYPE_CHECKING:
+    from evenrank.io.assumptions import Assumptions
 
 USUAL = ("nDCG", "P", "AWRF", "Score", "EE-L", "EE-D", "EE-R")
 """Measures that are computed unless others are asked for, in the order of the table."""
@@ -104,9 +103,8 @@ def score(
     `uncertainty` names what intervals should carry: topics (here queries), missing, errors, judgments. The result then
     has `.uncertainty[1]`, from so many `draws` of what is unknown by the model `assume`, as in `evaluate`.
     """
-    sources = chosen_sources(uncertainty) if uncertainty else ()
-    believed = read_assumptions(assume)
-    if sources and protocol is not None:
+    unknown = read_unknown(uncertainty, assume)
+    if uncertainty and protocol is not None:
         raise EvenrankError("uncertainty belongs to plain tables (leave protocol out)")
     check_count("k", k, MAX_DEPTH)
     if bounds and (protocol is not None or groups is None):
@@ -147,14 +145,16 @@ def score(
     problem = ItemProblem(ranked, judged, wanted, model, k, missing, len(items))
     found = problem.results(_chosen(measures, problem))
     if bounds:
+        from evenrank.scoring.score_bounds import bounds_of_systems
+
         usual = "population" if judged is None else "relevant"
-        found = replace(found, bounds=problem.bounds(found, usual if target is None else str(target)))
-    if not sources:
+        found = replace(found, bounds=bounds_of_systems(problem, found, usual if target is None else str(target)))
+    if unknown is None:
         return found
     from evenrank.scoring.uncertain_items import uncertain_scores
 
     follows = judged is not None and (target is None or (isinstance(target, str) and target == "relevant"))
-    intervals = uncertain_scores(problem, found, sources, believed, draws, seed, target_follows=follows)
+    intervals = uncertain_scores(problem, found, *unknown, draws, seed, target_follows=follows)
     return replace(found, uncertainty={1: intervals})
 
 
@@ -276,11 +276,11 @@ class ItemProblem:
         order = np.lexsort([-self.relevance.grade, self.relevance.query])
         query = self.relevance.query[order]
         first, end = (np.searchsorted(query, self.query, side=side) for side in ("left", "right"))
-        joint = None if self.wanted is None else self._joint
+        joint = None if self.wanted is None else self.joint
         return JudgedItems(self.relevance.item[order], self.relevance.grade[order], first, end, joint)
 
     @cached_property
-    def _joint(self) -> Alignment:
+    def joint(self) -> Alignment:
         """Shares of items in the intersections in which every grouping is known, the unknown one first."""
         if self.wanted is None:
             return Alignment(np.zeros((1, 2)), np.zeros(self.n_items, np.intp))
@@ -295,7 +295,7 @@ class ItemProblem:
 
     def batches(self) -> Iterator[tuple[slice, QueryBatch]]:
         """Some pairs at a time: groups of all of them at once would fill the memory."""
-        alignments, targets = [self._joint], []
+        alignments, targets = [self.joint], []
         if self.wanted is not None:
             alignments += [part.alignment for part in self.wanted.groupings.parts]
             targets = self.wanted.targets
@@ -322,7 +322,7 @@ class ItemProblem:
             depth=self.depth[pairs],
             ideal_depth=self.depth[pairs],
             n_relevant=np.zeros(pairs.stop - pairs.start, np.intp) if judged is None else judged.n_relevant[pairs],
-            alignment=self._joint.take(items),
+            alignment=self.joint.take(items),
             full_target=self._target(pairs),
             drops_unknown=True,
             is_ordered=self.wanted is not None and [part.is_ordered for part in self.wanted.groupings.parts] == [True],
@@ -331,10 +331,10 @@ class ItemProblem:
 
     def _target(self, pairs: slice) -> Floats:
         if self.wanted is None:
-            return np.zeros((pairs.stop - pairs.start, self._joint.n_groups))
-        return self._scaled(joint_target(self.wanted.targets, self.query[pairs]), pairs)
+            return np.zeros((pairs.stop - pairs.start, self.joint.n_groups))
+        return self.scaled_target(joint_target(self.wanted.targets, self.query[pairs]), pairs)
 
-    def _scaled(self, shares: Floats, pairs: slice) -> Floats:
+    def scaled_target(self, shares: Floats, pairs: slice) -> Floats:
         """Shares of the target as amounts of attention, with a column for the unknown group."""
         scaled = np.zeros((len(shares), shares.shape[1] + 1))
         np.multiply(shares, self._reach[self.depth[pairs], None], out=scaled[:, 1:])
@@ -375,78 +375,6 @@ class ItemProblem:
             notes=tuple(notes),
             shares=() if shares is None else tuple(shares.of(self.ranked.systems)),
         )
-
-    def bounds(self, found: ItemScores, follows: str) -> ScoreBounds:
-        """Bounds of the scores; `follows` says which items the target follows: relevant ones, all, or none."""
-        limits = self._limits(follows)
-        by_system: dict[str, dict[Any, MeasureBounds]] = {one.run: {} for one in found.runs}
-        for pairs, batch in track(list(self.batches()), "bounds", None, "batch"):
-            for pair in range(pairs.start, pairs.stop):
-                system = self.ranked.systems[int(self.system[pair])]
-                query = self.ranked.queries.names[int(self.query[pair])]
-                if query in found[system].topics:
-                    one, scores = batch.one(pair - pairs.start), found[system].topics[query]
-                    by_system[system][query] = {
-                        measure.key: self._bound(measure, one, pair, limits, scores) for measure in found.columns
-                    }
-        runs = tuple(RunBounds(name, 1, mean_bounds(list(rows.values())), rows) for name, rows in by_system.items())
-        return ScoreBounds("none", runs)
-
-    def _bound(
-        self, measure: Measure, batch: QueryBatch, pair: int, limits: dict[str, ItemLimits], scores: dict[str, float]
-    ) -> Bound | None:
-        value = scores[measure.key]
-        seen = batch if measure.depth is None else batch.cut(measure.depth)
-        if not measure.needs_groups and measure.name in ("nDCG", "P"):
-            return Bound(value, value, is_exact=True)
-        part = measure.name[5:-1] if measure.name.startswith("AWRF[") else ""
-        if part not in limits or (part and self.wanted is None):
-            return None
-        if part:
-            seen = self._alone(seen, part, pair)
-        name = "AWRF" if part or measure.name == "Score" else measure.name
-        bound = limits[part].bounds(seen, pair, name) if name in ("AWRF", "EE-L") else None
-        if bound is not None and measure.name == "Score":
-            gain = float(as_measure("nDCG").over(seen)[0])
-            bound = Bound(gain * bound.low, gain * bound.high)
-        return None if bound is None else widened(bound, value)
-
-    def _alone(self, batch: QueryBatch, part: str, pair: int) -> QueryBatch:
-        """The batch of one pair beside one grouping alone."""
-        assert self.wanted is not None
-        groupings = list(zip(self.wanted.groupings.parts, self.wanted.targets, strict=True))
-        grouping, target = next((one, own) for one, own in groupings if one.name == part)
-        aim = self._scaled(target.rows(self.query[pair : pair + 1]), slice(pair, pair + 1))
-        return batch.regrouped(grouping.alignment.take(batch.items), aim)
-
-    def _limits(self, follows: str) -> dict[str, ItemLimits]:
-        """What is unknown of each grouping by its name, and under "" of their intersections.
-
-        A target over intersections is a product of targets, so with several groupings there are no bounds of one that
-        moves.
-        """
-        assert self.wanted is not None
-        is_moving = follows in ("relevant", "population")
-        parts = self.wanted.groupings.parts
-        found = {part.name: ItemLimits(part.alignment, self._followed(part, follows)) for part in parts}
-        if len(parts) == 1:
-            return {**found, "": found[parts[0].name]}
-        return found if is_moving else {**found, "": ItemLimits(self._joint, None)}
-
-    def _followed(self, part: Grouping, follows: str) -> Callable[[int], Floats] | None:
-        """Pair → mass by group of the items that its target follows."""
-        if follows == "population":
-            total = part.alignment.total()
-            return lambda pair: total
-        if follows != "relevant" or self.relevance is None:
-            return None
-        judged = self.relevance
-
-        def mass(pair: int) -> Floats:
-            rows = slice(*np.searchsorted(judged.query, [self.query[pair], self.query[pair] + 1]).tolist())
-            return part.alignment.take(judged.item[rows]).total(judged.grade[rows])
-
-        return mass
 
     def _each_batch(self, shares: _Shares | None) -> Iterator[QueryBatch]:
         for pairs, batch in self.batches():
@@ -504,7 +432,7 @@ class ItemProblem:
         is_ranked = np.zeros(self.n_items, bool)
         is_ranked[self.item] = True
         items = np.flatnonzero(is_ranked)
-        n_unknown = int((self._joint.rows[self._joint.page_type[items], 0] >= 1.0).sum())
+        n_unknown = int((self.joint.rows[self.joint.page_type[items], 0] >= 1.0).sum())
         if n_unknown:
             note = f"{n_unknown:,} of {len(items):,} ranked items have no known group and count in none"
             notes.append(note + (" (are the ids the same in both?)" if n_unknown == len(items) else ""))
@@ -541,7 +469,7 @@ class _Shares:
             alone = batch
             aim = own.rows(self.problem.query[pairs])
             if len(self.parts.parts) > 1:
-                target = self.problem._scaled(aim, pairs)
+                target = self.problem.scaled_target(aim, pairs)
                 alone = batch.regrouped(part.alignment.take(batch.items), target)
             if f"AWRF[{part.name}]" in self.columns:
                 self.columns[f"AWRF[{part.name}]"][pairs] = AWRF.over(alone)

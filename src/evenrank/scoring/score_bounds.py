@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,9 @@ from evenrank.core.problem import QueryBatch, QueryView
 from evenrank.core.records import NO_CLASS, Run, Task
 from evenrank.core.target import blend
 from evenrank.core.types import Floats
-from evenrank.errors import EvenrankError
+from evenrank.io.groupings import Grouping
 from evenrank.measures.measure import Measure
+from evenrank.measures.registry import as_measure
 from evenrank.measures.worst_case import (
     MAX_CELLS,
     Bound,
@@ -39,21 +40,16 @@ from evenrank.measures.worst_case import (
     loss_bounds,
     mass_set,
 )
-from evenrank.scoring.ranked_pages import align_pages
+from evenrank.progress import track
+from evenrank.scoring.ranked_pages import align_pages, scored_pages, unranked
+from evenrank.scoring.results import ItemScores, Results
 from evenrank.scoring.tables.table import Cell, Column, Table
-from evenrank.scoring.topic_truth import TopicTruth
-from evenrank.trec.assessment.unjudged import judged_at, judged_pages
+from evenrank.scoring.topic_truth import TopicTruth, topic_view
+from evenrank.trec.collection import Collection
+from evenrank.trec.judged_pages import SCOPES, Unjudged, judged_at, judged_pages
 
 if TYPE_CHECKING:
-    from evenrank.trec.collection import Collection
-
-Unjudged = Literal["ranked", "collection", "none"]
-SCOPES: dict[str, str] = {
-    "ranked": "unjudged pages that a scored run ranks may be relevant, others are not",
-    "collection": "any unjudged page of the collection may be relevant",
-    "none": "unjudged pages are not relevant; groups alone are unknown",
-}
-"""Which unjudged pages may be relevant."""
+    from evenrank.scoring.score import ItemProblem
 
 
 @dataclass(frozen=True)
@@ -91,12 +87,6 @@ def mean_bounds(topics: Sequence[MeasureBounds]) -> MeasureBounds:
             low, high = (float(np.mean(ends)) for ends in zip(*((one.low, one.high) for one in known), strict=True))
             found[name] = Bound(low, high, all(one.is_exact for one in known))
     return found
-
-
-def check_scope(unjudged: str) -> Unjudged:
-    if unjudged not in SCOPES:
-        raise EvenrankError(f"bounds is {unjudged!r} (choose from {', '.join(SCOPES)})")
-    return unjudged  # type: ignore[return-value]
 
 
 def open_pages(truth: TopicTruth, ranked: Sequence[NDArray[np.integer]], unjudged: Unjudged) -> NDArray[np.int32]:
@@ -337,3 +327,121 @@ class ScoreBounds:
                 rows.append((one.run, measure.key, means[one.run][measure.key], *ends, kind, one.judged))
         label = f"Task {task}: " if any(one.judged_depth for one in self.runs) else ""
         return Table(columns, tuple(rows), label + SCOPES[self.unjudged])
+
+
+def bounds_of_runs(
+    collection: Collection,
+    runs: Sequence[Run],
+    results: Results,
+    space: GroupSpace,
+    truth_of: Callable[[int], TopicTruth],
+    unjudged: Unjudged,
+) -> ScoreBounds:
+    """The lowest and the highest possible scores of runs on a collection."""
+    protocol = results.protocol
+    ranked = {run.name: scored_pages(run, collection, protocol, space) for run in runs}
+    topics = {(run.task, topic) for run in runs for topic in results[run.name].topics}
+    limits: dict[tuple[Task, int], TopicLimits] = {}
+    for task, topic in sorted(topics):
+        shown = [pages[topic].pages for pages in ranked.values() if topic in pages]
+        limits[task, topic] = TopicLimits(truth_of(topic), task, open_pages(truth_of(topic), shown, unjudged))
+    pairs = [(run, topic) for run in runs for topic in results[run.name].topics]
+    found: dict[str, dict[int, MeasureBounds]] = {run.name: {} for run in runs}
+    unknown: dict[str, list[dict[str, float]]] = {run.name: [] for run in runs}
+    for run, topic in track(pairs, "bounds", len(pairs), "topic"):
+        pages = ranked[run.name].get(topic) or unranked(collection, space, protocol)
+        view, scores = topic_view(run.task, pages, truth_of(topic)), results[run.name].topics[topic]
+        found[run.name][topic] = limits[run.task, topic].bounds(view, results.measures_of(run.task), scores)
+        unknown[run.name].append(unknown_attention(view, space))
+    bounds = []
+    for run in runs:
+        by_topic, depth = found[run.name], protocol.depth(run.task)
+        shares = [one for one in unknown[run.name] if one]
+        means = {name: float(np.mean([one[name] for one in shares])) for name in (shares[0] if shares else ())}
+        share = judged_share(run, collection, depth, list(by_topic))
+        bounds.append(
+            RunBounds(run.name, run.task, mean_bounds(list(by_topic.values())), by_topic, share, depth, means)
+        )
+    return ScoreBounds(unjudged, tuple(bounds))
+
+
+def bounds_of_systems(problem: ItemProblem, found: ItemScores, follows: str) -> ScoreBounds:
+    """Bounds of scores on plain tables; `follows` says which items the target follows: relevant ones, all, or none."""
+    limits = _limits(problem, follows)
+    by_system: dict[str, dict[Any, MeasureBounds]] = {one.run: {} for one in found.runs}
+    for pairs, batch in track(list(problem.batches()), "bounds", None, "batch"):
+        for pair in range(pairs.start, pairs.stop):
+            system = problem.ranked.systems[int(problem.system[pair])]
+            query = problem.ranked.queries.names[int(problem.query[pair])]
+            if query in found[system].topics:
+                one, scores = batch.one(pair - pairs.start), found[system].topics[query]
+                by_system[system][query] = {
+                    measure.key: _item_bound(problem, measure, one, pair, limits, scores) for measure in found.columns
+                }
+    runs = tuple(RunBounds(name, 1, mean_bounds(list(rows.values())), rows) for name, rows in by_system.items())
+    return ScoreBounds("none", runs)
+
+
+def _item_bound(
+    problem: ItemProblem,
+    measure: Measure,
+    batch: QueryBatch,
+    pair: int,
+    limits: dict[str, ItemLimits],
+    scores: Mapping[str, float],
+) -> Bound | None:
+    value = scores[measure.key]
+    seen = batch if measure.depth is None else batch.cut(measure.depth)
+    if not measure.needs_groups and measure.name in ("nDCG", "P"):
+        return Bound(value, value, is_exact=True)
+    part = measure.name[5:-1] if measure.name.startswith("AWRF[") else ""
+    if part not in limits or (part and problem.wanted is None):
+        return None
+    if part:
+        seen = _beside_one_grouping(problem, seen, part, pair)
+    name = "AWRF" if part or measure.name == "Score" else measure.name
+    bound = limits[part].bounds(seen, pair, name) if name in ("AWRF", "EE-L") else None
+    if bound is not None and measure.name == "Score":
+        gain = float(as_measure("nDCG").over(seen)[0])
+        bound = Bound(gain * bound.low, gain * bound.high)
+    return None if bound is None else widened(bound, value)
+
+
+def _beside_one_grouping(problem: ItemProblem, batch: QueryBatch, part: str, pair: int) -> QueryBatch:
+    """The batch of one pair beside one grouping alone."""
+    assert problem.wanted is not None
+    groupings = list(zip(problem.wanted.groupings.parts, problem.wanted.targets, strict=True))
+    grouping, target = next((one, own) for one, own in groupings if one.name == part)
+    aim = problem.scaled_target(target.rows(problem.query[pair : pair + 1]), slice(pair, pair + 1))
+    return batch.regrouped(grouping.alignment.take(batch.items), aim)
+
+
+def _limits(problem: ItemProblem, follows: str) -> dict[str, ItemLimits]:
+    """What is unknown of each grouping by its name, and under "" of their intersections.
+
+    A target over intersections is a product of targets, so with several groupings there are no bounds of one that
+    moves.
+    """
+    assert problem.wanted is not None
+    is_moving = follows in ("relevant", "population")
+    parts = problem.wanted.groupings.parts
+    found = {part.name: ItemLimits(part.alignment, _followed(problem, part, follows)) for part in parts}
+    if len(parts) == 1:
+        return {**found, "": found[parts[0].name]}
+    return found if is_moving else {**found, "": ItemLimits(problem.joint, None)}
+
+
+def _followed(problem: ItemProblem, part: Grouping, follows: str) -> Callable[[int], Floats] | None:
+    """Pair → mass by group of the items that its target follows."""
+    if follows == "population":
+        total = part.alignment.total()
+        return lambda pair: total
+    if follows != "relevant" or problem.relevance is None:
+        return None
+    judged = problem.relevance
+
+    def mass(pair: int) -> Floats:
+        rows = slice(*np.searchsorted(judged.query, [problem.query[pair], problem.query[pair] + 1]).tolist())
+        return part.alignment.take(judged.item[rows]).total(judged.grade[rows])
+
+    return mass

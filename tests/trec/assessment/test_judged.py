@@ -10,16 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenrank.core.records import Run, Task, Topic
+from evenrank.trec.assessment.leave_one_out import leave_one_out, unique_pages, without_pages
 from evenrank.trec.assessment.pool import Tier, build_pool
-from evenrank.trec.assessment.unjudged import (
-    is_judged,
-    judged_at,
-    judged_only,
-    judged_pages,
-    leave_one_out,
-    unique_pages,
-    without_pages,
-)
+from evenrank.trec.judged_pages import is_judged, judged_at, judged_only, judged_pages
 
 
 def make_run(name: str, task: Task, *rankings: tuple[int, int, list[int]]) -> Run:

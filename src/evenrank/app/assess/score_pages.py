@@ -28,15 +28,9 @@ from evenrank.scoring.report.campaign_report import campaign_report, zip_folder
 from evenrank.scoring.results import Results, RunResult
 from evenrank.trec.assessment.campaign import withdrawn_runs
 from evenrank.trec.assessment.files import judgment_notes, with_judgments
+from evenrank.trec.assessment.leave_one_out import LeftOut, leave_one_out, stored_pool
 from evenrank.trec.assessment.machine import MachineAgreement, compare_with_people
-from evenrank.trec.assessment.unjudged import (
-    LeftOut,
-    judged_at,
-    judged_only,
-    judged_pages,
-    leave_one_out,
-    stored_pool,
-)
+from evenrank.trec.judged_pages import judged_at, judged_only, judged_pages
 
 DEPTHS = (5, 10, 20)
 """judged@k is shown for these k."""

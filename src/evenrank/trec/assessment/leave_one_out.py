@@ -1,5 +1,4 @@
-"""What incomplete judgments do to a run: how much of it is judged, the run without the rest, and its score had it not
-helped to build the pool.
+"""The pool of a judgments file, and the score of a run had it not helped to build that pool.
 
 If scores hardly change when a run is left out, the pool is fair to runs that come later (J. Zobel, How reliable are the
 results of large-scale information retrieval experiments?, 1998). Runs of one team are alike, so they can be left out
@@ -12,54 +11,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenrank.core.records import Run, Topic
 from evenrank.core.text_ids import TextIds
 from evenrank.trec.assessment.pool import Pool, PooledPage
 from evenrank.trec.assessment.votes import Store, pages_in
-
-
-def judged_pages(topics: Sequence[Topic]) -> dict[int, NDArray[np.int32]]:
-    """Topic → judged pages, for the topics whose judgments say what was judged."""
-    return {topic.id: topic.assessed_docs for topic in topics if topic.assessed_docs is not None}
-
-
-def is_judged(run: Run, judged: Mapping[int, NDArray[np.int32]]) -> NDArray[np.bool_]:
-    """For each page of the run, whether it is judged for its topic; topics without judgments have none."""
-    topic_of_page = np.repeat(run.topic_ids, np.diff(run.starts))
-    sizes = [len(pages) for pages in judged.values()]
-    topics = np.repeat(np.fromiter(judged, np.int64, len(judged)), sizes)
-    pages = np.concatenate(list(judged.values())) if judged else np.empty(0, np.int32)
-    return np.isin(_key(topic_of_page, run.pages), _key(topics, pages))
-
-
-def _key(topics: NDArray[np.integer], pages: NDArray[np.integer]) -> NDArray[np.int64]:
-    """One number for a topic and a page."""
-    key: NDArray[np.int64] = topics.astype(np.int64) << 32 | pages.astype(np.int64)
-    return key
-
-
-def judged_only(run: Run, judged: Mapping[int, NDArray[np.int32]]) -> Run:
-    """The run without its unjudged pages; those behind move up, rankings may end empty."""
-    kept = is_judged(run, judged)
-    starts = np.concatenate([[0], np.cumsum(kept)])[run.starts].astype(np.int64)
-    scores = None if run.scores is None else run.scores[kept]
-    return replace(run, starts=starts, pages=run.pages[kept], scores=scores)
-
-
-def judged_at(run: Run, judged: Mapping[int, NDArray[np.int32]], depth: int) -> dict[int, float]:
-    """Topic → judged@depth: the judged share of the first `depth` pages, averaged over the topic's rankings.
-
-    Topics of the run that have no judgments at all are left out; an empty ranking counts 0.
-    """
-    lengths = np.minimum(np.diff(run.starts), depth)
-    n_judged = np.concatenate([[0], np.cumsum(is_judged(run, judged))])
-    shares = (n_judged[run.starts[:-1] + lengths] - n_judged[run.starts[:-1]]) / np.maximum(lengths, 1)
-    topics, row = np.unique(run.topic_ids, return_inverse=True)
-    means = np.bincount(row, shares) / np.bincount(row) if len(topics) else np.empty(0)
-    return {int(topic): float(mean) for topic, mean in zip(topics, means, strict=True) if int(topic) in judged}
-
 
 Evaluate = Callable[[Run, Sequence[Topic]], Mapping[int, float]]
 """A run and topics with judgments → its score on each topic that can be scored."""
