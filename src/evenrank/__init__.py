@@ -93,11 +93,13 @@ if TYPE_CHECKING:
     from evenrank.trec.collection import Collection
     from evenrank.trec.compare_sources import Edition, compare_editions
     from evenrank.trec.dimensions import DIMENSIONS
+    from evenrank.trec.fetch_release import fetch_release, follow_releases
     from evenrank.trec.generate.generate import generate_collection
     from evenrank.trec.generate.settings import GenerateSettings
     from evenrank.trec.import_files import ImportFiles, import_collection
     from evenrank.trec.ir_dataset import ir_dataset_files
     from evenrank.trec.own_dimension import read_dimension
+    from evenrank.trec.releases import Release, pack_collection, roll_back
     from evenrank.trec.target_choice import TargetChoice
     from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
     from evenrank.wikipedia.annotate.settings import AnnotateSettings
@@ -192,6 +194,11 @@ _HOME_OF = {
     "count_relevant": "ranking.count",
     "TaggingRate": "retrieval.learn.tagging_rate",
     "estimate_tagging_rate": "retrieval.learn.tagging_rate",
+    "Release": "trec.releases",
+    "fetch_release": "trec.fetch_release",
+    "follow_releases": "trec.fetch_release",
+    "pack_collection": "trec.releases",
+    "roll_back": "trec.releases",
     "Update": "retrieval.update",
     "compare_editions": "trec.compare_sources",
     "Edition": "trec.compare_sources",
@@ -274,6 +281,7 @@ __all__ = [
     "Protocol",
     "Publication",
     "RankedTopics",
+    "Release",
     "Reproduction",
     "Reranked",
     "Results",
@@ -319,6 +327,8 @@ __all__ = [
     "evaluate_attributes",
     "experiment",
     "fetch_model",
+    "fetch_release",
+    "follow_releases",
     "generate_collection",
     "hindsight_gap",
     "import_collection",
@@ -332,6 +342,7 @@ __all__ = [
     "named_dimension",
     "oracle_run",
     "order_effects",
+    "pack_collection",
     "pareto",
     "parse_measure",
     "plot_streams",
@@ -349,6 +360,7 @@ __all__ = [
     "report",
     "reproduce",
     "rerank",
+    "roll_back",
     "run_from_frame",
     "run_stream",
     "run_to_frame",

@@ -39,6 +39,7 @@ COMPLETE = (
     "how-to/publish.md",
     "how-to/import.md",
     "how-to/updates.md",
+    "how-to/releases.md",
     "how-to/rank.md",
     "how-to/experiment.md",
     "how-to/reproduce.md",

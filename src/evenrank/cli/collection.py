@@ -9,7 +9,7 @@ import click
 import orjson
 
 import evenrank
-from evenrank.cli.options import SEED, InputFile, NamedPath, needs_wiki
+from evenrank.cli.options import SEED, Duration, InputFile, NamedPath, needs_wiki
 from evenrank.cli.outputs import FORCE, refuse_foreign
 from evenrank.cli.talk import say
 from evenrank.parallel import n_cores
@@ -205,6 +205,59 @@ def _write_wiki_changes(
             n_lines = write_wiki_changes(client, changed, opened, file.write)
     until = f" up to {changed.until}" if changed.until else ""
     say(f"{n_lines:,} changes{until}" + ("" if changed.is_all else "; the wiki has more: use --since with that time"))
+
+
+KEEP = click.option("--keep", type=click.IntRange(min=1), default=3, show_default=True, help="Releases that stay.")
+
+
+@command.command("pack")
+@click.argument("folder", type=FILE)
+@click.argument("releases", type=FILE)
+@click.option("--corpus/--no-corpus", default=True, show_default=True, help="Whether a release has the articles.")
+@KEEP
+def pack_command(folder: Path, releases: Path, corpus: bool, keep: int) -> None:
+    """Put the collection FOLDER, as it is in use, into the folder RELEASES as its current release.
+
+    A folder of releases can be copied, mounted read-only, or put behind a web server; `serve` and all other commands
+    that only read open it as they open a collection. Every file has its size and SHA-256 in `release-N.json`. Servers
+    on RELEASES, and copies that `collection fetch --every` renews, change to the new release by themselves.
+    """
+    release = evenrank.pack_collection(folder, releases, keep=keep, with_corpus=corpus)
+    click.echo(f"{releases}: {release}")
+    if release.on_cluster:
+        say(f"note: the index itself stays on {release.on_cluster}; the release only names it")
+
+
+@command.command("fetch")
+@click.argument("source", metavar="SOURCE")
+@click.argument("folder", type=FILE)
+@KEEP
+@click.option("--every", type=Duration(), help="Fetch again and again, after 30s, 5m or 1h.  [default: once]")
+def fetch_command(source: str, folder: Path, keep: int, every: float | None) -> None:
+    """Bring the current release of SOURCE, a folder of releases or its http(s) address, into FOLDER.
+
+    Every byte is checked. What a broken or killed fetch has brought stays, and files that an earlier release in FOLDER
+    has are not brought again. Servers on FOLDER change to the release when all of it is there.
+    """
+    if every is None:
+        click.echo(f"{folder}: {evenrank.fetch_release(source, folder, keep=keep)}")
+        return
+    evenrank.follow_releases(
+        source,
+        folder,
+        every_seconds=every,
+        keep=keep,
+        report=lambda release: click.echo(f"{folder}: {release}"),
+        warn=_warn,
+    )
+
+
+@command.command("rollback")
+@click.argument("releases", type=FILE)
+@click.option("--to", type=click.IntRange(min=1), metavar="N", help="Number of a release.  [default: the one before]")
+def rollback_command(releases: Path, to: int | None) -> None:
+    """Make an earlier release of the folder RELEASES the current one, for all servers that follow it."""
+    click.echo(f"{releases}: {evenrank.roll_back(releases, to)}")
 
 
 @command.command("describe")

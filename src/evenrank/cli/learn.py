@@ -80,7 +80,7 @@ def command(
     what each feature adds. Use it with `--model learned` in search, rank, pareto and serve.
     """
     collection = evenrank.Collection.open(folder)
-    default = collection.path / "relevance-model.json"
+    default = collection.learned_model
     check_output(collection, output or default, replaceable=default)
     if tagging_rate is not None and tagging_sample is not None:
         raise click.UsageError("give --tagging-rate, or --tagging-sample to estimate it")

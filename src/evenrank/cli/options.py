@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -41,6 +42,21 @@ class NamedPath(click.Path):
         if value == "":
             self.fail("the name is empty (write . for the current folder).", param, ctx)
         return super().convert(value, param, ctx)
+
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Duration(click.types.FloatParamType):
+    """A number with a unit, in seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", str(value))
+        if found is None or not float(found[1]):
+            self.fail(f"{value!r} is not a duration such as 30m, 1h or 1d.", param, ctx)
+        return float(found[1]) * UNITS[found[2]]
 
 
 @contextmanager

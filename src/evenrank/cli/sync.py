@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 import orjson
 
 import evenrank
-from evenrank.cli.options import NamedPath, needs_wiki
+from evenrank.cli.options import Duration, NamedPath, needs_wiki
 from evenrank.cli.talk import say
-
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-class Duration(click.types.FloatParamType):
-    """A number with a unit, in seconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", str(value))
-        if found is None or not float(found[1]):
-            self.fail(f"{value!r} is not a duration such as 30m, 1h or 1d.", param, ctx)
-        return float(found[1]) * UNITS[found[2]]
 
 
 @click.command("sync")

@@ -16,7 +16,8 @@ from evenrank.errors import DamagedCollectionError, reason_of
 from evenrank.io.atomic import atomic_file
 
 FILE_NAME = "checksums.json"
-NOT_CHECKED = frozenset({FILE_NAME, ".tantivy-meta.lock", ".tantivy-writer.lock", "build.json"})
+LOCKS = frozenset({".tantivy-meta.lock", ".tantivy-writer.lock"})
+NOT_CHECKED = LOCKS | {FILE_NAME, "build.json"}
 """Files that change without harm."""
 
 

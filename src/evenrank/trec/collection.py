@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
 SUBJECTS = "subjects.jsonl"
 """File of a data folder with the subjects that have no article."""
+LEARNED_MODEL = "relevance-model.json"
+"""File with the relevance model that was learned on a collection; a release has it among its data."""
 DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError)
 """What reading corrupted files raises."""
 
@@ -137,6 +139,12 @@ class Collection:
     def subjects_file(self) -> Path | None:
         """The file of subjects that have an item and no article here; None when none was imported."""
         return self.data / SUBJECTS if SUBJECTS in self.manifest.files else None
+
+    @property
+    def learned_model(self) -> Path:
+        """Where the relevance model that was learned on it is, or would be."""
+        own, released = self.path / LEARNED_MODEL, self.data / LEARNED_MODEL
+        return released if released.is_file() and not own.is_file() else own
 
     @cached_property
     def topics(self) -> tuple[Topic, ...]:

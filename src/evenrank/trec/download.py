@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote, urljoin, urlsplit
 
 from evenrank.errors import EvenrankError, UnknownNameError, input_error, reason_of
@@ -19,6 +20,7 @@ BLOCK = 1 << 18
 TIMEOUT = 60.0
 N_TRIES = 5
 PARTIAL = ".part"
+T = TypeVar("T")
 
 
 def download_collection(
@@ -60,12 +62,12 @@ def download_collection(
 def source_base(source: str | None) -> str:
     """Address that the names of files follow: the given one, or that of the paper."""
     address = source or base_url()
-    if not _is_web_address(address):
+    if not is_web_address(address):
         raise EvenrankError(f"source {address!r} is not an http or https address")
     return address if address.endswith("/") else address + "/"
 
 
-def _is_web_address(address: str) -> bool:
+def is_web_address(address: str) -> bool:
     try:
         parts = urlsplit(address)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -75,13 +77,44 @@ def _is_web_address(address: str) -> bool:
 
 def fetch_file(path: Path, url: str, facts: OfficialFile) -> Path:
     """The path, at which the whole file is when this returns; a part that an earlier download left is completed."""
-    if path.exists() and download_fault(path, facts) is None:
+    return fetch_checked(path, url, facts.size_bytes, lambda found: download_fault(found, facts))
+
+
+def fetch_checked(path: Path, url: str, size_bytes: int | None, fault_of: Callable[[Path], str | None]) -> Path:
+    """The same for any file: `fault_of` says what is wrong with one; None when nothing is."""
+    if path.exists() and fault_of(path) is None:
         return path
     partial = path.with_name(path.name + PARTIAL)
+    _try_often(url, lambda: _fetch(url, partial, size_bytes))
+    fault = fault_of(partial)
+    if fault:
+        partial.unlink()
+        raise input_error(path, 0, fault, "not kept; download it again, or give another --source")
+    os.replace(partial, path)
+    return path
+
+
+def fetch_small(url: str, most: int) -> bytes:
+    """What is at an address; an error for more than `most` bytes."""
+
+    def read() -> bytes:
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as response:  # http or https, checked # nosec B310
+            content: bytes = response.read(most + 1)
+            if response.length:
+                raise ConnectionError(f"broke off after {len(content):,} bytes")
+            return content
+
+    content = _try_often(url, read)
+    if len(content) > most:
+        raise EvenrankError(f"{url}: more than {most:,} bytes, so not what was expected (give another address)")
+    return content
+
+
+def _try_often(url: str, fetch: Callable[[], T]) -> T:
+    """What a fetch gives, which is tried again where the connection fails."""
     for attempt in range(1, N_TRIES + 1):
         try:
-            _fetch(url, partial, facts)
-            break
+            return fetch()
         except urllib.error.HTTPError as error:
             raise EvenrankError(f"{url}: the server answers {error.code} {error.reason}") from error
         except (OSError, http.client.HTTPException) as error:
@@ -90,15 +123,10 @@ def fetch_file(path: Path, url: str, facts: OfficialFile) -> Path:
                 found = reason_of(cause if isinstance(cause, Exception) else error)
                 text = f"{url}: {found} (what arrived is kept; run the same command again to resume)"
                 raise EvenrankError(text) from error
-    fault = download_fault(partial, facts)
-    if fault:
-        partial.unlink()
-        raise input_error(path, 0, fault, "not kept; download it again, or give another --source")
-    os.replace(partial, path)
-    return path
+    raise AssertionError("the last try returns or raises")
 
 
-def _fetch(url: str, partial: Path, facts: OfficialFile) -> None:
+def _fetch(url: str, partial: Path, size_bytes: int | None) -> None:
     """Append what is missing of the file; start over when the server cannot resume in the middle."""
     have = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
@@ -111,14 +139,14 @@ def _fetch(url: str, partial: Path, facts: OfficialFile) -> None:
     with response:
         goes_on = response.status == http.HTTPStatus.PARTIAL_CONTENT
         total = _announced(response.headers.get("Content-Length")) + (have if goes_on else 0)
-        bar = progress_bar(total or facts.size_bytes or 0, partial.stem, "B", scale=True)
+        bar = progress_bar(total or size_bytes or 0, partial.stem, "B", scale=True)
         bar.update(have if goes_on else 0)
         try:
             with partial.open("ab" if goes_on else "wb") as file:
                 while block := response.read(BLOCK):
                     file.write(block)
                     bar.update(len(block))
-                    if facts.size_bytes is not None and file.tell() > facts.size_bytes:
+                    if size_bytes is not None and file.tell() > size_bytes:
                         return  # more than the file has: its size tells that it is another one
         finally:
             bar.close()

@@ -108,19 +108,28 @@ def read_manifest(folder: Path, name: str = FILE_NAME) -> Manifest:
     if not path.exists():
         raise NoCollectionError(_no_collection(folder))
     try:
-        record = orjson.loads(path.read_bytes())
+        content = path.read_bytes()
+    except OSError as error:
+        raise DamagedCollectionError(f"{path}: cannot be read: {reason_of(error)}") from error
+    return parse_manifest(content, str(path))
+
+
+def parse_manifest(content: bytes | dict[str, Any], named: str) -> Manifest:
+    """The manifest in a file, or in a record that was read from one; errors call it as `named`."""
+    try:
+        record = orjson.loads(content) if isinstance(content, bytes) else dict(content)
         version = record.pop("format_version")
         if version != FORMAT_VERSION:
             raise EvenrankError(
-                f"{path}: collection format {version}, this version reads {FORMAT_VERSION} (import it again)"
+                f"{named}: collection format {version}, this version reads {FORMAT_VERSION} (import it again)"
             )
         _check_record(record)
         sources = {name: SourceFile(**source) for name, source in record.pop("sources").items()}
         files = {name: FileFacts(**facts) for name, facts in record.pop("files", {}).items()}
         return Manifest(**{**record, "sources": sources, "files": files, **_tuples(record)})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedCollectionError(
-            f"{path}: not a manifest of a collection: {reason_of(error)} (import it again)"
+            f"{named}: not a manifest of a collection: {reason_of(error)} (import it again)"
         ) from error
 
 
@@ -140,14 +149,18 @@ def _check_record(record: dict[str, Any]) -> None:
 
 def write_manifest(folder: Path, manifest: Manifest, name: str = FILE_NAME) -> None:
     """Put the manifest in place, in one step: from here on the collection is the new one."""
+    with atomic_file(folder / name) as file:
+        file.write(orjson.dumps(manifest_record(manifest), option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def manifest_record(manifest: Manifest) -> dict[str, Any]:
+    """What `parse_manifest` reads."""
     record = asdict(manifest)
     version = record.pop("format_version")
     for optional in ("own_dimensions", "has_text_ids"):
         if not record[optional]:
             del record[optional]
-    record |= {"format_version": version, CHECKSUM: record_checksum(record)}
-    with atomic_file(folder / name) as file:
-        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")
+    return record | {"format_version": version, CHECKSUM: record_checksum(record)}
 
 
 def waiting_manifest(folder: Path) -> Manifest | None:
@@ -246,7 +259,15 @@ def previous_manifest(folder: Path) -> Manifest | None:
         return None
 
 
+def refuse_releases(folder: Path) -> None:
+    """EvenrankError for a folder of releases (`trec.releases`), whose versions are made elsewhere."""
+    if any(folder.glob("release-*.json")):
+        fix = "change the collection that they were packed from"
+        raise EvenrankError(f"{folder}: a folder of releases, which are never changed ({fix})")
+
+
 def new_data_folder(folder: Path) -> Path:
+    refuse_releases(folder)
     try:
         for left in (*folder.glob(".data-*.tmp"), *folder.glob(".index-*.tmp"), *folder.glob(".index.tmp")):
             shutil.rmtree(left, ignore_errors=True)

@@ -56,6 +56,7 @@ from evenrank.trec.manifest import (
     next_folder,
     previous_manifest,
     put_index,
+    refuse_releases,
     remove_folder,
     remove_old_data,
 )
@@ -242,6 +243,7 @@ def build_index(
 @contextmanager
 def only_build(collection: Collection) -> Iterator[None]:
     """A block in which no other process changes the indexes of a collection."""
+    refuse_releases(collection.path)
     with ExitStack() as stack:
         try:
             stack.enter_context(only_writer(collection.path / ".index.lock", collection.path))

@@ -144,7 +144,7 @@ PARTS = ("evenrank", "numpy", "tantivy")
 
 def model_path(collection: Collection) -> Path:
     """Where the model of a collection is kept unless another place is named."""
-    return collection.path / "relevance-model.json"
+    return collection.learned_model
 
 
 def save(state: LearnedState, path: str | os.PathLike[str]) -> None:
