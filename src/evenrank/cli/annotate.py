@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenrank.cli.options import spark_options, spark_session
+from evenrank.cli.options import SparkOptions, spark_options
 from evenrank.cli.talk import say
 from evenrank.errors import input_error
 from evenrank.parallel import n_cores
@@ -77,9 +77,7 @@ def command(
     no_subjects: bool,
     figure: Path | None,
     engine: str,
-    spark_master: str | None,
-    spark_remote: str | None,
-    spark_pairs: tuple[str, ...],
+    spark: SparkOptions,
     workers: int,
     fresh: bool,
     wiki: str,
@@ -110,8 +108,7 @@ def command(
         if engine == "spark":
             from evenrank.wikipedia.annotate.spark.annotate import annotate_wikis_on_spark
 
-            session = spark_session(spark_master, spark_remote, spark_pairs)
-            reports = annotate_wikis_on_spark(out, inputs, settings, session=session, is_fresh=fresh)
+            reports = annotate_wikis_on_spark(out, inputs, settings, session=spark.start(), is_fresh=fresh)
         else:
             from evenrank.wikipedia.annotate.labeller import annotate_wikis
 
@@ -129,8 +126,7 @@ def command(
             raise click.UsageError("--subjects needs --engine local")
         from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
 
-        session = spark_session(spark_master, spark_remote, spark_pairs)
-        report = annotate_on_spark(out, files, settings, session=session, is_fresh=fresh)
+        report = annotate_on_spark(out, files, settings, session=spark.start(), is_fresh=fresh)
     else:
         from evenrank.wikipedia.annotate.labeller import annotate
 

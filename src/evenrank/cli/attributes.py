@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import orjson
 
 import evenrank
+from evenrank.cli.listing import FORMAT, echo_json
 from evenrank.cli.options import SEED
 from evenrank.cli.outputs import STDOUT, refuse_existing, write_text
 from evenrank.cli.talk import say
@@ -30,7 +30,7 @@ def command() -> None:
 @click.option("--source", type=FILE, help="A second source to compare: CSV with page_id and checked.")
 @click.option("-o", "--output", type=FILE, help="Sample to check (CSV), or with answers the model (JSON).")
 @click.option("--force", is_flag=True, help="Overwrite the output.")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@FORMAT
 def audit(
     folder: Path,
     dimension: str,
@@ -56,7 +56,9 @@ def audit(
     found = evenrank.read_audit(folder, dimension, answers, source)
     if output is not None:
         found.save(output)
-    shown = orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
-    click.echo(shown if form == "json" else text_of(found.table()), nl=False)
+    if form == "json":
+        echo_json(found.to_json())
+    else:
+        click.echo(text_of(found.table()), nl=False)
     if found.n_open:
         say(f"{found.n_open:,} pages without an answer, left out")

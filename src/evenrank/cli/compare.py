@@ -5,17 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import orjson
 
-from evenrank.cli.evaluate import FORMATS, say_notes
+from evenrank.cli.evaluate import FORMATS, print_tables, say_notes
 from evenrank.cli.options import SEED
-from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
+from evenrank.cli.scoring_options import DEPTHS, ScoringOptions, scoring_options
 from evenrank.cli.talk import say
 from evenrank.io.runs import split_name
-from evenrank.scoring.compare import Comparisons, compare
-from evenrank.scoring.evaluate import score_files
+from evenrank.scoring.compare import compare
 from evenrank.scoring.tables.comparisons import compare_table
-from evenrank.scoring.tables.results import RENDERERS
 
 
 @click.command("compare")
@@ -25,8 +22,7 @@ from evenrank.scoring.tables.results import RENDERERS
 @click.option("--test", type=click.Choice(["randomisation", "t-test"]), default="randomisation", show_default=True)
 @click.option("-m", "--measure", "measures", multiple=True, help="Measure to compare on; by default the track's own.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the randomisation test.")
-@protocol_options
-@depth_options
+@scoring_options(*DEPTHS)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 def command(
     collection: Path,
@@ -35,12 +31,7 @@ def command(
     test: str,
     measures: tuple[str, ...],
     seed: int,
-    protocol: str,
-    groups: str,
-    settings: tuple[str, ...],
-    depth: int | None,
-    rankings: int | None,
-    judged_only: bool,
+    options: ScoringOptions,
     form: str,
 ) -> None:
     """Compare runs with a baseline, topic by topic.
@@ -48,19 +39,10 @@ def command(
     For each measure: the mean difference with its interval, topics won, tied and lost, and the p of a paired test, with
     Holm's correction over the runs. Better and worse follow the direction of the measure: a lower EE-L is better.
     """
-    options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
     paths, name = with_baseline(runs, baseline)
-    results = score_files(
-        collection,
-        paths,
-        options.protocol,
-        options.groups,
-        options.settings,
-        judged_only=options.judged_only,
-        measures=measures,
-    )
+    results = options.score(collection, paths, measures=measures)
     comparisons = compare(results, name, test, measures or None, seed)
-    click.echo(_rendered(comparisons, form), nl=False)
+    print_tables([compare_table(comparisons)], comparisons.to_json(), form)
     say_notes(results, with_settings=form != "json")
     for note in comparisons.notes:
         say(note)
@@ -77,9 +59,3 @@ def with_baseline(runs: tuple[Path, ...], baseline: str) -> tuple[tuple[Path, ..
     name, path = split_name(baseline)
     same = [known for known, other in named.items() if other == path.resolve()]
     return (runs, same[0]) if same else ((*runs, Path(baseline)), name)
-
-
-def _rendered(comparisons: Comparisons, form: str) -> str:
-    if form == "json":
-        return orjson.dumps(comparisons.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
-    return RENDERERS[form](compare_table(comparisons))

@@ -8,7 +8,7 @@ import click
 
 import evenrank
 from evenrank.cli.listing import print_listing
-from evenrank.cli.options import chosen_model, model_options
+from evenrank.cli.options import ModelOptions, model_options
 from evenrank.cli.rank import FILE, FOLDER, TOPICS
 
 
@@ -28,11 +28,7 @@ def command(
     title: str,
     judged: Path | None,
     project_size: int | None,
-    model: str,
-    encoder: str | None,
-    pooling: str | None,
-    device: str | None,
-    n_read: int | None,
+    model: ModelOptions,
     form: str,
 ) -> None:
     """Estimate how many pages of each topic are relevant in the collection DIR, found or not.
@@ -48,7 +44,7 @@ def command(
         title=title,
         judged=judged,
         project_size=project_size,
-        model=chosen_model(collection, model, encoder, pooling, device, n_read),
+        model=model.choose(collection),
     )
     pages = [one.next_page for one in counts if one.next_page is not None]
     titles = dict(zip(pages, collection.titles_of(pages), strict=True))

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 
+from evenrank.cli.listing import echo_json
 from evenrank.cli.outputs import check_output
 from evenrank.cli.scoring_options import (
+    DEPTHS,
     JUDGMENTS,
     ScoringOptions,
-    depth_options,
+    UncertaintyOptions,
     open_judged,
-    protocol_options,
     runs_that_count,
     scoring_options,
     uncertainty_options,
@@ -24,7 +26,7 @@ from evenrank.cli.scoring_options import (
 from evenrank.cli.talk import is_verbose, say
 from evenrank.core.records import Run
 from evenrank.io.runs import read_runs
-from evenrank.scoring.evaluate import judged_part, score_files
+from evenrank.scoring.evaluate import judged_part
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables.results import RENDERERS, intervals_table, runs_table, settings_lines, topics_table
 from evenrank.scoring.tables.table import Table, text_of
@@ -48,9 +50,7 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 @click.command("evaluate")
 @click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@protocol_options
-@depth_options
-@click.option("--attention", metavar="MODEL", help=ATTENTION_HELP)
+@scoring_options(*DEPTHS, click.option("--attention", metavar="MODEL", help=ATTENTION_HELP))
 @click.option("--measures", default="", metavar="NAMES", help=MEASURES_HELP)
 @click.option("--attributes", is_flag=True, help="Score each dimension alone, each set, and all together.")
 @click.option("--depths", metavar="N,N,…|auto", help="nDCG, AWRF and Score of Task 1 runs at these depths.")
@@ -71,20 +71,12 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 def command(
     collection: Path,
     runs: tuple[Path, ...],
-    protocol: str,
-    groups: str,
-    settings: tuple[str, ...],
-    depth: int | None,
-    rankings: int | None,
-    judged_only: bool,
-    attention: str | None,
+    options: ScoringOptions,
     measures: str,
     attributes: bool,
     depths: str | None,
     figure: Path | None,
-    uncertainty: str,
-    assume: tuple[str, ...],
-    draws: int,
+    intervals: UncertaintyOptions,
     varied: bool,
     unjudged: str | None,
     all_intervals: bool,
@@ -98,61 +90,44 @@ def command(
     The task is inferred from the run file's columns; runs of both tasks give two tables. Best runs come first and best
     values are bold, by the direction of each measure. Notes go to standard error, with -v also the protocol's settings.
     """
-    options = scoring_options(protocol, groups, settings, depth, rankings, judged_only, attention)
     one_table = {
         "--attributes": attributes,
         "--depths": depths is not None,
         "--sensitivity": varied,
-        "--uncertainty": bool(uncertainty),
+        "--uncertainty": bool(intervals.uncertainty),
     }
     if unjudged is not None and any(one_table.values()):
         raise click.UsageError("--bounds are of the scores as they are; leave out the other table")
     if sum(one_table.values()) > 1:
         raise click.UsageError(f"choose one of {', '.join(name for name, is_set in one_table.items() if is_set)}")
-    if figure is not None and depths is None and not uncertainty:
+    if figure is not None and depths is None and not intervals.uncertainty:
         raise click.UsageError("--figure draws the curves of --depths or the intervals of --uncertainty; give one too")
-    if assume and not uncertainty:
-        raise click.UsageError("--assume is the model of --uncertainty; name its sources too")
     if figure is not None:
         from evenrank.io.figures import check_figure
 
         check_figure(figure)
     runs = runs_that_count(runs, judgments)
+    opened = open_judged(collection, judgments)
     if depths is not None:
-        score_depths(open_judged(collection, judgments), runs, options, depths, form, figure)
-        return
+        return score_depths(opened, runs, options, depths, form, figure)
     if varied:
-        score_variants(open_judged(collection, judgments), runs, options, form)
-        return
+        return score_variants(opened, runs, options, form)
     if attributes:
-        score_attributes(open_judged(collection, judgments), runs, options, measures, form)
-        return
-    results = score_files(
-        open_judged(collection, judgments),
-        runs,
-        options.protocol,
-        options.groups,
-        options.settings,
-        judged_only=judged_only,
-        measures=measures,
-        uncertainty=uncertainty,
-        assume=list(assume) or None,
-        draws=draws,
-        bounds=unjudged,
-    )
+        return score_attributes(opened, runs, options, measures, form)
+    results = options.score(opened, runs, measures=measures, bounds=unjudged, **asdict(intervals))
     if topic_stats is not None:
         from evenrank.scoring.feedback import write_topic_stats
 
         write_topic_stats(results, topic_stats)
-    if uncertainty:
+    if intervals.uncertainty:
         print_uncertainty(results, form, figure)
     else:
-        click.echo(render_results(results, form, per_topic, all_intervals=all_intervals), nl=False)
+        print_results(results, form, per_topic, all_intervals=all_intervals)
     if results.bounds is not None and form != "json":
         click.echo("".join(f"\n{RENDERERS[form](results.bounds_table(task))}" for task in results.tasks), nl=False)
     for said in results.conclusions():
         say(said)
-    say_notes(results, with_settings=form != "json", with_intervals=True)
+    return say_notes(results, with_settings=form != "json", with_intervals=True)
 
 
 def print_uncertainty(results: Results, form: str, figure: Path | None) -> None:
@@ -231,20 +206,18 @@ def scored_runs(opened: Collection, runs: tuple[Path, ...], options: ScoringOpti
 def print_tables(tables: Sequence[Table], record: dict[str, Any], form: str) -> None:
     """Tables one below the other, or all of it as JSON."""
     if form == "json":
-        click.echo(orjson.dumps(record, option=orjson.OPT_INDENT_2))
-        return
-    click.echo("\n".join(RENDERERS[form](table) for table in tables), nl=False)
+        return echo_json(record)
+    return click.echo("\n".join(RENDERERS[form](table) for table in tables), nl=False)
 
 
-def render_results(results: Results, form: str, per_topic: bool, *, all_intervals: bool = False) -> str:
-    """The results in one of `FORMATS`."""
+def print_results(results: Results, form: str, per_topic: bool, *, all_intervals: bool = False) -> None:
+    """The results in one of `FORMATS`; on a terminal, the best values of a table are bold."""
     if form == "json":
-        return orjson.dumps(results.to_json(all_intervals), option=orjson.OPT_INDENT_2).decode() + "\n"
+        return echo_json(results.to_json(all_intervals))
     table_of = topics_table if per_topic else intervals_table if all_intervals else runs_table
-    tables = [table_of(results, task) for task in results.tasks]
-    if form == "table":
-        return "\n".join(text_of(table, bold=bool(sys.stdout and sys.stdout.isatty())) for table in tables)
-    return "\n".join(RENDERERS[form](table) for table in tables)
+    has_bold = bool(sys.stdout and sys.stdout.isatty())
+    render = partial(text_of, bold=has_bold) if form == "table" else RENDERERS[form]
+    return click.echo("\n".join(render(table_of(results, task)) for task in results.tasks), nl=False)
 
 
 def say_notes(results: Results, *, with_settings: bool, with_intervals: bool = False) -> None:

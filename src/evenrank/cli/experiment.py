@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import evenrank
-from evenrank.cli.options import DEVICE, ENCODER, POOLING, SEED, InputFile, encoder_settings
+from evenrank.cli.listing import FORMAT
+from evenrank.cli.options import SEED, InputFile, encoder_options
 from evenrank.cli.rank import WORKERS
 from evenrank.cli.talk import say
 from evenrank.measures.registry import MAIN
+
+if TYPE_CHECKING:
+    from evenrank.retrieval.encode.encoder import EncoderSettings
 
 YEARS = (2021, 2022)
 
@@ -75,26 +79,16 @@ def _reproduce_command(year: int) -> click.Command:
     )
     @click.option("--pages", type=click.IntRange(min=100), default=20_000, show_default=True, help="Pages to generate.")
     @click.option("--topics", type=click.IntRange(min=4), default=106, show_default=True, help="Topics to generate.")
-    @click.option(
-        "--format",
-        "form",
-        type=click.Choice(["table", "json"]),
-        default="table",
-        show_default=True,
-        help="Of the output.",
-    )
-    @ENCODER
-    @POOLING
-    @DEVICE
+    @FORMAT
+    @encoder_options
     @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of everything that is drawn.")
     @WORKERS
     def reproduce_command(
-        folder: Path, pages: int, topics: int, form: str, encoder: str | None, pooling: Any, device: Any, **others: Any
+        folder: Path, pages: int, topics: int, form: str, encoder: EncoderSettings | None, **others: Any
     ) -> None:
         import orjson
 
-        network = encoder_settings(encoder, pooling, device)
-        found = evenrank.reproduce(year, folder, n_pages=pages, n_topics=topics, encoder=network, say=say, **others)
+        found = evenrank.reproduce(year, folder, n_pages=pages, n_topics=topics, encoder=encoder, say=say, **others)
         if form == "json":
             click.echo(orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
         else:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from evenrank.cli.options import DEVICE, ENCODER, POOLING, asked_session, encoder_settings, spark_options
+from evenrank.cli.options import SparkOptions, encoder_options, spark_options
 from evenrank.cli.talk import say
 from evenrank.parallel import n_cores
+
+if TYPE_CHECKING:
+    from evenrank.retrieval.encode.encoder import EncoderSettings
 
 
 @click.command("index")
@@ -26,20 +30,14 @@ from evenrank.parallel import n_cores
     default=None,
     help="Make text vectors of all pages too: pages are then found by meaning.  [default: if the index has them]",
 )
-@ENCODER
-@POOLING
-@DEVICE
+@encoder_options
 def command(
     folder: Path,
     threads: int | None,
     engine: str | None,
-    spark_master: str | None,
-    spark_remote: str | None,
-    spark_pairs: tuple[str, ...],
+    spark: SparkOptions,
     dense: bool | None,
-    encoder: str | None,
-    pooling: str | None,
-    device: str | None,
+    encoder: EncoderSettings | None,
 ) -> None:
     """Build the text index of the collection DIR from its corpus, in a folder of its own, DIR/index-N.
 
@@ -58,18 +56,17 @@ def command(
 
     collection = Collection.open(folder)
     faults = FaultLog()
-    spark = asked_session(spark_master, spark_remote, spark_pairs)
+    session = spark.start_if_given()
     cores = threads or n_cores()
     start = time.monotonic()
-    settings = encoder_settings(encoder, pooling, device)
-    has_same_encoder = settings is None or (settings,) == recorded_encoders(index_folder(collection))
+    has_same_encoder = encoder is None or (encoder,) == recorded_encoders(index_folder(collection))
     opened = build_index(
         collection,
         faults,
         engine=engine,
         n_threads=cores,
         workers=cores,
-        spark=spark,
+        spark=session,
         keeps_vectors=dense is not False and has_same_encoder,
     )
     collection = Collection.open(folder)
@@ -80,7 +77,7 @@ def command(
     click.echo(
         f"{index_folder(collection)}: {facts.n_pages:,} articles, {facts.size_bytes / 1e6:,.1f} MB, {seconds:.1f} s"
     )
-    if dense or (settings is not None and dense is None):
-        for vectors in encode_index(collection, settings):
+    if dense or (encoder is not None and dense is None):
+        for vectors in encode_index(collection, encoder):
             name, n = vectors.encoder.name, len(vectors.cache)
             click.echo(f"{vectors.cache.path}: {n:,} vectors by {name}; {vectors.cost}")

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import cast
 
 import click
-import orjson
 
 import evenrank
-from evenrank.cli.listing import aligned
+from evenrank.cli.listing import aligned, echo_json
 from evenrank.cli.options import SEED
 from evenrank.cli.rank import FOLDER, PROTOCOL, TOPICS
 from evenrank.cli.talk import say
@@ -58,18 +57,14 @@ def command(
         settings=read_pairs(pairs),
         seed=seed,
     )
-    click.echo(_rendered(found, form), nl=False)
-    for note in found.notes() if form != "json" else ():
-        say(f"note: {note}")
-
-
-def _rendered(found: evenrank.InformationCosts, form: str) -> str:
     if form == "json":
-        return orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
+        echo_json(found.to_json())
+        return
     rows = found.rows()
-    cells = [[_cell(value) for value in row.values()] for row in rows]
-    lines = [list(rows[0]), *cells]
-    return "".join("\t".join(line) + "\n" for line in lines) if form == "tsv" else aligned(lines) + "\n"
+    lines = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+    click.echo("\n".join(map("\t".join, lines)) if form == "tsv" else aligned(lines))
+    for note in found.notes():
+        say(f"note: {note}")
 
 
 def _cell(value: object) -> str:

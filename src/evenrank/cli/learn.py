@@ -9,7 +9,7 @@ import click
 
 import evenrank
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
-from evenrank.cli.options import DEVICE, ENCODER, POOLING, SEED, STORE, FiniteRange, encoder_settings
+from evenrank.cli.options import SEED, STORE, FiniteRange, encoder_options
 from evenrank.cli.outputs import check_output
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
@@ -17,6 +17,7 @@ from evenrank.core.settings import read_pairs
 if TYPE_CHECKING:
     from evenrank.core.records import Topic
     from evenrank.database.database import Location
+    from evenrank.retrieval.encode.encoder import EncoderSettings
     from evenrank.retrieval.learn.learn import TrainingReport
 
 
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
     "--dense", is_flag=True, help="Learn from text vectors too (slow); --encoder, --pooling, --device imply it."
 )
 @click.option("--cross", is_flag=True, help="Let a cross-encoder read the best pages too; implies --dense.")
-@ENCODER
-@POOLING
-@DEVICE
+@encoder_options
 @click.option(
     "--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of learning: ridge, n_learned, n_forms."
 )
@@ -64,9 +63,7 @@ def command(
     output: Path | None,
     dense: bool,
     cross: bool,
-    encoder: str | None,
-    pooling: str | None,
-    device: str | None,
+    encoder: EncoderSettings | None,
     pairs: tuple[str, ...],
     marks: Location | None,
     tagging_rate: float | None,
@@ -94,7 +91,7 @@ def command(
         output,
         dense=dense,
         cross=cross,
-        encoder=encoder_settings(encoder, pooling, device),
+        encoder=encoder,
         settings=read_pairs(pairs),
         marked=marked,
         tagging_rate=tagging_rate,

@@ -15,7 +15,7 @@ ID_COLUMNS = ("page_id", "page", "topic")
 def print_listing(rows: Sequence[Mapping[str, object]], form: str) -> None:
     """Rows as an aligned table, as tab-separated text or as JSON."""
     if form == "json":
-        click.echo(orjson.dumps([dict(row) for row in rows], option=orjson.OPT_INDENT_2).decode())
+        echo_json([dict(row) for row in rows])
     elif form == "tsv":
         click.echo("\n".join("\t".join(visible_line(str(cell)) for cell in line) for line in _lines(rows)))
     else:
@@ -71,9 +71,7 @@ def echo_table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 def echo_json(value: object) -> None:
     """`value` as indented JSON; a number that is undefined becomes null."""
-    import orjson
-
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
 
 
 def shown_number(value: float, places: int = 4) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from evenrank.cli.listing import print_listing
+from evenrank.cli.listing import FORMAT, print_listing
 from evenrank.measures.registry import MEASURES
 
 
 @click.command("metrics")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@FORMAT
 def command(form: str) -> None:
     """List the measures: what they mean, which direction is better, where they come from.
 

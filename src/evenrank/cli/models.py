@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import orjson
 
+from evenrank.cli.listing import FORMAT, echo_json
 from evenrank.retrieval.encode.models import MODELS, fetch_model, find_model
 
 
@@ -16,7 +16,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@FORMAT
 def list_models(form: str) -> None:
     """List the networks: where each is on this machine, where it is published, its licence and its checksum."""
     if form == "json":
@@ -33,7 +33,7 @@ def list_models(form: str) -> None:
             }
             for model in MODELS.values()
         ]
-        click.echo(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode())
+        echo_json(facts)
         return
     for model in MODELS.values():
         place = find_model(model.name)

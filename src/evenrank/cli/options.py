@@ -1,4 +1,7 @@
-"""Options that commands share: types that refuse what click's own let through, the relevance model, Spark."""
+"""Options that commands share: types that refuse what click's own let through, the relevance model, Spark.
+
+Options that belong together reach a command as one argument (`joint_options`).
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import math
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -130,76 +135,128 @@ SEED = Seed()
 STORE = StoreLocation(exists=True)
 NEW_STORE = StoreLocation()
 
-
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-ENCODER = click.option(
-    "--encoder",
-    metavar="NAME|PATH",
-    help="A text encoder by name (`evenrank models list`), or a folder with model.onnx and tokenizer.json.  [default: "
-    "those of the index, else those on this machine]",
-)
-POOLING = click.option(
-    "--pooling",
-    type=click.Choice(["first", "mean"]),
-    help="How tokens become a vector.  [default: as a known encoder was trained, else mean]",
-)
-DEVICE = click.option(
-    "--device",
-    type=click.Choice(["cpu", "cuda", "cpu-float"]),
-    help="Where networks run: cpu, cuda (a GPU, extra gpu), or cpu-float for vectors that a GPU made.  "
-    "[default: as the index and the model were made, else cpu]",
-)
-MODEL = click.option(
-    "--model",
-    default="untrained",
-    show_default=True,
-    metavar="MODEL",
-    help="Relevance: untrained (words), dph or bm25 (words by one formula), hybrid (and text vectors), learned (by "
-    "`evenrank learn`), or a model file.",
-)
-
-READ = click.option(
-    "--read",
-    "n_read",
-    type=click.IntRange(min=0, max=1000),
-    help="Pages of each topic that a cross-encoder reads, with the model hybrid.  [default: 30 where the cross-encoder "
-    "is on this machine; 0 in serve]",
-)
+Decorator = Callable[[Command], Command]
 
 
-def model_options(command: Command) -> Command:
-    """Add --model, --encoder, --pooling, --device and --read to a command."""
-    for option in (READ, DEVICE, POOLING, ENCODER, MODEL):
-        command = option(command)
-    return command
+def joint_options(name: str, make: Callable[..., Any], *options: Decorator[Any]) -> Decorator[Any]:
+    """A decorator that adds options to a command, which gets what `make` gives of their values as one argument."""
+
+    def declared() -> None:
+        """Takes the options, whose names it then tells."""
+
+    for option in options:
+        option(declared)
+    names = [parameter.name for parameter in getattr(declared, "__click_params__", [])]
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def with_one_argument(**values: Any) -> Any:
+            given = {each: values.pop(each) for each in names}
+            return command(**values, **{name: make(**given)})
+
+        for option in reversed(options):
+            option(with_one_argument)
+        return cast(Command, with_one_argument)
+
+    return add
 
 
-def encoder_settings(path: str | None, pooling: str | None, device: str | None = None) -> EncoderSettings | None:
+@dataclass(frozen=True)
+class ModelOptions:
+    """The relevance model as said on the command line."""
+
+    model: str
+    encoder: str | None
+    pooling: str | None
+    device: str | None
+    n_read: int | None
+
+    def choose(self, collection: Collection) -> ModelChoice:
+        """The model for a collection."""
+        from evenrank.retrieval.model_choice import choose_model
+
+        encoder = encoder_settings(self.encoder, self.pooling, self.device)
+        return choose_model(collection, self.model, encoder, self.n_read)
+
+
+def encoder_settings(encoder: str | None, pooling: str | None, device: str | None) -> EncoderSettings | None:
     """The encoder that the options describe; None when they say nothing."""
+    if encoder is None and pooling is None and device is None:
+        return None
     from evenrank.retrieval.encode.encoder import EncoderSettings
 
-    if path is None and pooling is None and device is None:
-        return None
-    return EncoderSettings(path, cast("Pooling | None", pooling), device=cast("Device", device or "cpu"))
+    return EncoderSettings(encoder, cast("Pooling | None", pooling), device=cast("Device", device or "cpu"))
 
 
-def chosen_model(
-    collection: Collection,
-    model: str,
-    encoder: str | None,
-    pooling: str | None,
-    device: str | None = None,
-    n_read: int | None = None,
-) -> ModelChoice:
-    """The relevance model that the options describe."""
-    from evenrank.retrieval.model_choice import choose_model
+@dataclass(frozen=True)
+class SparkOptions:
+    """The Spark cluster as said on the command line."""
 
-    return choose_model(collection, model, encoder_settings(encoder, pooling, device), n_read)
+    spark_master: str | None
+    spark_remote: str | None
+    spark_pairs: tuple[str, ...]
+
+    def start(self) -> SparkSession:
+        """The session that the options ask for."""
+        from evenrank.spark import start_spark
+
+        wrong = [pair for pair in self.spark_pairs if "=" not in pair or not pair.startswith("spark.")]
+        if wrong:
+            raise click.BadParameter(f"not spark.NAME=VALUE: {', '.join(wrong)}", param_hint="--spark-set")
+        named = (pair.partition("=") for pair in self.spark_pairs)
+        return start_spark(self.spark_master, self.spark_remote, {name: value for name, _, value in named})
+
+    def start_if_given(self) -> SparkSession | None:
+        """The session, where any of the options was given; None where none was."""
+        return self.start() if self.spark_master or self.spark_remote or self.spark_pairs else None
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-_OPTIONS = (
+_ENCODER = (
+    click.option(
+        "--encoder",
+        metavar="NAME|PATH",
+        help="A text encoder by name (`evenrank models list`), or a folder with model.onnx and tokenizer.json.  "
+        "[default: those of the index, else those on this machine]",
+    ),
+    click.option(
+        "--pooling",
+        type=click.Choice(["first", "mean"]),
+        help="How tokens become a vector.  [default: as a known encoder was trained, else mean]",
+    ),
+    click.option(
+        "--device",
+        type=click.Choice(["cpu", "cuda", "cpu-float"]),
+        help="Where networks run: cpu, cuda (a GPU, extra gpu), or cpu-float for vectors that a GPU made.  "
+        "[default: as the index and the model were made, else cpu]",
+    ),
+)
+encoder_options = joint_options("encoder", encoder_settings, *_ENCODER)
+"""--encoder, --pooling and --device, as the settings `encoder`."""
+model_options = joint_options(
+    "model",
+    ModelOptions,
+    click.option(
+        "--model",
+        default="untrained",
+        show_default=True,
+        metavar="MODEL",
+        help="Relevance: untrained (words), dph or bm25 (words by one formula), hybrid (and text vectors), learned (by "
+        "`evenrank learn`), or a model file.",
+    ),
+    *_ENCODER,
+    click.option(
+        "--read",
+        "n_read",
+        type=click.IntRange(min=0, max=1000),
+        help="Pages of each topic that a cross-encoder reads, with the model hybrid.  [default: 30 where the "
+        "cross-encoder is on this machine; 0 in serve]",
+    ),
+)
+"""The options of an encoder, --model and --read, as `model`."""
+spark_options = joint_options(
+    "spark",
+    SparkOptions,
     click.option("--spark-master", help="Spark: master URL of a cluster, e.g. spark://host:7077 or local[4]."),
     click.option("--spark-remote", help="Spark: Spark Connect server, e.g. sc://host:15002."),
     click.option(
@@ -210,26 +267,4 @@ _OPTIONS = (
         help="Spark: a spark.* property; may be repeated.",
     ),
 )
-
-
-def spark_options(command: F) -> F:
-    """Add the options to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def spark_session(master: str | None, remote: str | None, pairs: Iterable[str]) -> SparkSession:
-    """The session that the options ask for."""
-    from evenrank.spark import start_spark
-
-    wrong = [pair for pair in pairs if "=" not in pair or not pair.startswith("spark.")]
-    if wrong:
-        raise click.BadParameter(f"not spark.NAME=VALUE: {', '.join(wrong)}", param_hint="--spark-set")
-    named = (pair.partition("=") for pair in pairs)
-    return start_spark(master, remote, {name: value for name, _, value in named})
-
-
-def asked_session(master: str | None, remote: str | None, pairs: tuple[str, ...]) -> SparkSession | None:
-    """The session, where any of the options was given; None where none was."""
-    return spark_session(master, remote, pairs) if master or remote or pairs else None
+"""--spark-master, --spark-remote and --spark-set, as `spark`."""

@@ -9,7 +9,7 @@ from typing import cast
 import click
 
 import evenrank
-from evenrank.cli.options import chosen_model, model_options
+from evenrank.cli.options import ModelOptions, model_options
 from evenrank.cli.outputs import FORCE, STDOUT, check_output, refuse_existing
 from evenrank.cli.rank import ATTENTION, CANDIDATES, FOLDER, PROTOCOL, TARGET, TOPICS, WORKERS
 from evenrank.core.records import Task
@@ -44,11 +44,7 @@ def command(
     folder: Path,
     task: str,
     candidates: Path | None,
-    model: str,
-    encoder: str | None,
-    pooling: str | None,
-    device: str | None,
-    n_read: int | None,
+    model: ModelOptions,
     topics: tuple[str, ...],
     protocol: str,
     target: str,
@@ -74,7 +70,7 @@ def command(
         **({"weights": weights} if weights else {}),
         candidates=candidates,
         topics=topics,
-        model=chosen_model(collection, model, encoder, pooling, device, n_read),
+        model=model.choose(collection),
         protocol=protocol,
         target=target,
         attention=attention,

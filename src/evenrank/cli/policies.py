@@ -7,16 +7,14 @@ from textwrap import fill
 from typing import Any
 
 import click
-import orjson
 
+from evenrank.cli.listing import FORMAT, echo_json
 from evenrank.policies.registry import POLICIES, describe_policy, find_policy
-
-NAME = click.argument("names", metavar="[NAME]...", nargs=-1)
 
 
 @click.command("policies")
-@NAME
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@FORMAT
 def command(names: tuple[str, ...], form: str) -> None:
     """List the ranking policies: tasks, settings with defaults, the paper's runs they reconstruct, sources.
 
@@ -24,7 +22,7 @@ def command(names: tuple[str, ...], form: str) -> None:
     """
     facts = [describe_policy(find_policy(name)) for name in names or POLICIES]
     if form == "json":
-        click.echo(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode())
+        echo_json(facts)
     else:
         click.echo("\n\n".join("\n".join(_lines(policy)) for policy in facts))
 

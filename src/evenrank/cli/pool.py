@@ -16,10 +16,11 @@ from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.options import SEED, FiniteRange, InputFile
 from evenrank.cli.rank import TOPICS
 from evenrank.cli.scoring_options import (
+    DEPTH,
     JUDGMENTS,
     PROTOCOL_NAME,
+    ScoringOptions,
     open_judged,
-    protocol_options,
     runs_that_count,
     scoring_options,
 )
@@ -205,8 +206,7 @@ def sample(pool: Path, shares: Sequence[str], output: Path, seed: int) -> None:
 @click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
 @click.option("--sample", metavar="SAMPLE", type=FILE, required=True, help="The part that was drawn to be judged.")
 @JUDGMENTS
-@protocol_options
-@click.option("--depth", type=click.IntRange(min=1), help="Pages of each ranking that are scored.")
+@scoring_options(DEPTH)
 @FORMAT
 def estimate(
     collection: Path,
@@ -214,17 +214,13 @@ def estimate(
     runs: Sequence[Path],
     sample: Path,
     judgments: Path | str | None,
-    protocol: str,
-    groups: str,
-    settings: tuple[str, ...],
-    depth: int | None,
+    options: ScoringOptions,
     form: str,
 ) -> None:
     """Estimate nDCG, P, AWRF and Score of Task 1 runs where only a sample of the pool was judged.
 
     A judged page of a tier stands for as many pages as were not drawn for each that was (inverse-probability weights).
     """
-    options = scoring_options(protocol, groups, settings, depth, None, judged_only=False)
     opened = open_judged(collection, judgments)
     found = evenrank.sampled_scores(opened, runs, pool, sample, options.protocol, options.groups, **options.settings)
     if form == "json":

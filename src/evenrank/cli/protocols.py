@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from evenrank.cli.listing import print_listing
+from evenrank.cli.listing import FORMAT, print_listing
 from evenrank.core.protocol import PROTOCOLS
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
 
 
 @click.command("protocols")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@FORMAT
 def command(form: str) -> None:
     """List the scoring protocols, setting by setting; `evaluate --set NAME=VALUE` changes any of them.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evenrank.cli.options import STORE, chosen_model, model_options
+from evenrank.cli.options import STORE, ModelOptions, model_options
 from evenrank.errors import EvenrankError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -65,11 +65,7 @@ def command(
     bot: bool,
     dry_run: bool,
     only_print: bool,
-    model: str,
-    encoder: str | None,
-    pooling: str | None,
-    device: str | None,
-    n_read: int | None,
+    model: ModelOptions,
 ) -> None:
     """Publish a ranking of RUN (- for standard input), or a list of the web app, on a page of a wiki.
 
@@ -90,7 +86,7 @@ def command(
         listing = _listing_of_run(folder, run, topic, rows)
     else:
         assert token is not None
-        choice = chosen_model(Collection.open(folder), model, encoder, pooling, device, n_read)
+        choice = model.choose(Collection.open(folder))
         settings = WebSettings(
             store=store,
             public_url=public_url.rstrip("/"),

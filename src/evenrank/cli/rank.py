@@ -9,7 +9,7 @@ from typing import cast
 import click
 
 import evenrank
-from evenrank.cli.options import SEED, asked_session, chosen_model, model_options, spark_options
+from evenrank.cli.options import SEED, ModelOptions, SparkOptions, model_options, spark_options
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
 from evenrank.cli.scoring_options import PROTOCOL_NAME
 from evenrank.cli.talk import say, warn
@@ -117,11 +117,7 @@ def command(
     task: str,
     policy: str,
     candidates: Path | None,
-    model: str,
-    encoder: str | None,
-    pooling: str | None,
-    device: str | None,
-    n_read: int | None,
+    model: ModelOptions,
     topics: tuple[str, ...],
     query: str | None,
     title: str,
@@ -135,9 +131,7 @@ def command(
     assume: tuple[str, ...],
     seed: int,
     workers: int,
-    spark_master: str | None,
-    spark_remote: str | None,
-    spark_pairs: tuple[str, ...],
+    spark: SparkOptions,
     output: Path,
     force: bool,
 ) -> None:
@@ -165,7 +159,7 @@ def command(
         topics=topics,
         query=query or "",
         title=title,
-        model=chosen_model(collection, model, encoder, pooling, device, n_read),
+        model=model.choose(collection),
         protocol=protocol,
         target=target,
         length=length,
@@ -177,7 +171,7 @@ def command(
         seed=seed,
         workers=workers,
         command=["evenrank", *sys.argv[1:]],
-        spark=asked_session(spark_master, spark_remote, spark_pairs),
+        spark=spark.start_if_given(),
     )
     for note in ranked.notes:
         warn(note)

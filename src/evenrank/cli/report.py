@@ -10,10 +10,10 @@ import click
 import evenrank
 from evenrank.cli.evaluate import say_notes
 from evenrank.cli.scoring_options import (
+    DEPTHS,
     JUDGMENTS,
-    depth_options,
+    ScoringOptions,
     open_judged,
-    protocol_options,
     runs_that_count,
     scoring_options,
 )
@@ -29,30 +29,22 @@ from evenrank.io.runs import split_name
     "-o", "--output", required=True, metavar="OUTDIR", type=click.Path(path_type=Path), help="Folder to make."
 )
 @click.option("--title", default="Fair ranking report", show_default=True, help="Heading of the page.")
-@protocol_options
-@depth_options
+@scoring_options(*DEPTHS)
 @JUDGMENTS
 def command(
     collection: Path,
     runs: tuple[Path, ...],
     output: Path,
     title: str,
-    protocol: str,
-    groups: str,
-    settings: tuple[str, ...],
-    depth: int | None,
-    rankings: int | None,
-    judged_only: bool,
+    options: ScoringOptions,
     judgments: Path | str | None,
 ) -> None:
     """Write a report on runs: the paper's tables and figures, feedback per run, and one page that works offline.
 
     An older report in OUTDIR is replaced, but only once the new one is complete. Needs the extra `report`.
     """
-    options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
-    chosen = chosen_options(protocol, groups, settings, depth, rankings, judged_only)
     runs = runs_that_count(runs, judgments)
-    chosen += [] if judgments is None else ["--judgments", shown_location(judgments)]
+    chosen = [*options.as_typed, *([] if judgments is None else ["--judgments", shown_location(judgments)])]
     words = ["evenrank", "evaluate", str(collection)]
     commands = {split_name(path)[0]: shlex.join([*words, path_text(path), *chosen]) for path in runs}
     complete = shlex.join(["evenrank", "report", str(collection), *map(path_text, runs), *chosen, "-o", str(output)])
@@ -63,23 +55,10 @@ def command(
         options.protocol,
         options.groups,
         title=title,
-        judged_only=judged_only,
+        judged_only=options.judged_only,
         commands=commands,
         report_command=complete,
         **options.settings,
     )
     say_notes(results, with_settings=True, with_intervals=True)
     click.echo(output / "index.html")
-
-
-def chosen_options(
-    protocol: str, groups: str, settings: tuple[str, ...], depth: int | None, rankings: int | None, judged_only: bool
-) -> list[str]:
-    """The options that differ from the defaults, as they would be typed."""
-    words = ["--protocol", protocol]
-    words += ["--groups", groups] if groups != "intersection" else []
-    for setting in settings:
-        words += ["--set", setting]
-    words += ["--depth", str(depth)] if depth is not None else []
-    words += ["--rankings", str(rankings)] if rankings is not None else []
-    return words + (["--judged-only"] if judged_only else [])

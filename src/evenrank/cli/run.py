@@ -104,7 +104,7 @@ def convert_command(source: Path, target: Path, form: str | None, force: bool) -
 @click.option(
     "-k", "n_pages", type=click.IntRange(min=0), default=10, show_default=True, help="Pages shown of a topic."
 )
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@FORMAT
 def show_command(folder: Path, run_path: Path, topics: tuple[str, ...], n_pages: int, form: str) -> None:
     """Show what RUN ranks: titles and quality of the first pages, and groups of all pages as totals.
 

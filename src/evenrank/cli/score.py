@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +11,7 @@ import click
 
 import evenrank
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, STDOUT, json_parts, write_text
-from evenrank.cli.scoring_options import uncertainty_options
+from evenrank.cli.scoring_options import UncertaintyOptions, uncertainty_options
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
 from evenrank.errors import UnknownNameError
@@ -91,9 +91,7 @@ def command(
     depth: int | None,
     missing: Literal["skip", "empty"],
     bounds: bool,
-    uncertainty: str,
-    assume: tuple[str, ...],
-    draws: int,
+    intervals: UncertaintyOptions,
     per_query: bool,
     form: str,
     report: Path | None,
@@ -113,8 +111,6 @@ def command(
     named = dict(split_name(run) for run in runs)
     if len(named) < len(runs):
         raise click.UsageError("two runs of the same name (write NAME=FILE)")
-    if assume and not uncertainty:
-        raise click.UsageError("--assume is the model of --uncertainty; name its sources too")
     _check_baseline(report, baseline, named)
     found = evenrank.score(
         {name: str(path) for name, path in named.items()},
@@ -129,9 +125,7 @@ def command(
         settings=read_pairs(settings),
         missing=missing,
         bounds=bounds,
-        uncertainty=uncertainty,
-        assume=list(assume) or None,
-        draws=draws,
+        **asdict(intervals),
     )
     page = None if report is None else evenrank.score_report(found, report, baseline)
     write_text(render_scores(found, form, per_query), STDOUT, force=True)

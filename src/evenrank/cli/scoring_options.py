@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenrank.cli.options import STORE, NameIn
+from evenrank.cli.options import STORE, Decorator, NameIn, joint_options
 from evenrank.cli.talk import say
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from evenrank.io.runs import split_name
 
 if TYPE_CHECKING:
     from evenrank.scoring.protocol_settings import ProtocolSettings
+    from evenrank.scoring.results import Results
     from evenrank.trec.collection import Collection
-
-F = TypeVar("F", bound=Callable[..., object])
-
-
-@dataclass(frozen=True)
-class ScoringOptions:
-    """How runs are to be scored, as said on the command line."""
-
-    protocol: str
-    groups: str
-    settings: ProtocolSettings
-    judged_only: bool = False
 
 
 PROTOCOL_NAME = NameIn("protocol", PROTOCOLS)
@@ -68,70 +57,27 @@ def open_judged(folder: Path, judgments: Path | str | None) -> Collection:
         return with_judgments(opened, store)
 
 
-def protocol_options(command: F) -> F:
-    """`--protocol`, `--groups` and `--set`."""
-    decorators = (
-        click.option(
-            "--protocol",
-            type=PROTOCOL_NAME,
-            default=DEFAULT_PROTOCOL,
-            show_default=True,
-            help="Set of scoring choices.",
-        ),
-        click.option(
-            "--groups",
-            default="intersection",
-            show_default=True,
-            metavar="intersection|geography|…",
-            help="Dimensions of the groups: a name, or several joined by commas.",
-        ),
-        click.option(
-            "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change one choice of the protocol."
-        ),
-    )
-    for decorator in reversed(decorators):
-        command = decorator(command)
-    return command
+@dataclass(frozen=True)
+class ScoringOptions:
+    """How runs are to be scored, as said on the command line."""
+
+    protocol: str
+    groups: str
+    settings: ProtocolSettings
+    judged_only: bool
+    as_typed: tuple[str, ...]
+    """The options that differ from the defaults, as they would be typed."""
+
+    def score(self, collection: Path | Collection, runs: Sequence[Path], **options: Any) -> Results:
+        """The results of run files; `options` are further ones of `score_files`."""
+        from evenrank.scoring.evaluate import score_files
+
+        return score_files(
+            collection, runs, self.protocol, self.groups, self.settings, judged_only=self.judged_only, **options
+        )
 
 
-def depth_options(command: F) -> F:
-    """`--depth`, `--rankings` and `--judged-only`."""
-    at_least_one = click.IntRange(min=1)
-    decorators = (
-        click.option("--depth", type=at_least_one, help="Pages of each ranking that are scored."),
-        click.option("--rankings", type=at_least_one, help="Rankings of a Task 2 sequence that are scored."),
-        click.option("--judged-only", is_flag=True, help="Take pages that nobody judged out of the rankings first."),
-    )
-    for decorator in reversed(decorators):
-        command = decorator(command)
-    return command
-
-
-def uncertainty_options(command: F) -> F:
-    """`--uncertainty`, `--assume` and `--draws`."""
-    decorators = (
-        click.option(
-            "--uncertainty",
-            default="",
-            metavar="SOURCES",
-            help="Intervals that carry these: topics,missing,errors,judgments,target, or all.",
-        ),
-        click.option(
-            "--assume",
-            multiple=True,
-            metavar="FILE|NAME=VALUE",
-            help="Model of what is unknown: a TOML or JSON file, or geography.odds.Africa=2..4; may be repeated.",
-        ),
-        click.option(
-            "--draws", type=click.IntRange(min=2), default=100, show_default=True, help="Draws of --uncertainty."
-        ),
-    )
-    for decorator in reversed(decorators):
-        command = decorator(command)
-    return command
-
-
-def scoring_options(
+def read_scoring_options(
     protocol: str,
     groups: str,
     settings: tuple[str, ...],
@@ -144,5 +90,73 @@ def scoring_options(
     from evenrank.scoring.protocol_settings import parse_protocol_settings
 
     changes = parse_protocol_settings([*settings, *([] if attention is None else [f"attention={attention}"])])
-    changes |= {name: value for name, value in (("depth", depth), ("rankings", rankings)) if value is not None}
-    return ScoringOptions(protocol, groups, changes, judged_only)
+    limits = {name: value for name, value in (("depth", depth), ("rankings", rankings)) if value is not None}
+    typed = ["--protocol", protocol, *(["--groups", groups] if groups != "intersection" else [])]
+    for option, values in (("--set", settings), *((f"--{name}", [value]) for name, value in limits.items())):
+        for value in values:
+            typed += [option, str(value)]
+    typed += ["--judged-only"] if judged_only else []
+    return ScoringOptions(protocol, groups, changes | limits, judged_only, tuple(typed))
+
+
+def scoring_options(*others: Decorator[Any]) -> Decorator[Any]:
+    """Add `--protocol`, `--groups`, `--set` and others that `read_scoring_options` knows to a command, which gets them
+    as the argument `options`."""
+    return joint_options("options", read_scoring_options, *_PROTOCOL_OPTIONS, *others)
+
+
+_PROTOCOL_OPTIONS = (
+    click.option(
+        "--protocol", type=PROTOCOL_NAME, default=DEFAULT_PROTOCOL, show_default=True, help="Set of scoring choices."
+    ),
+    click.option(
+        "--groups",
+        default="intersection",
+        show_default=True,
+        metavar="intersection|geography|…",
+        help="Dimensions of the groups: a name, or several joined by commas.",
+    ),
+    click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change one choice of the protocol."),
+)
+DEPTH = click.option("--depth", type=click.IntRange(min=1), help="Pages of each ranking that are scored.")
+DEPTHS = (
+    DEPTH,
+    click.option("--rankings", type=click.IntRange(min=1), help="Rankings of a Task 2 sequence that are scored."),
+    click.option("--judged-only", is_flag=True, help="Take pages that nobody judged out of the rankings first."),
+)
+"""`--depth`, `--rankings` and `--judged-only`."""
+
+
+@dataclass(frozen=True)
+class UncertaintyOptions:
+    """Which intervals are wanted, as said on the command line; the names are those of `score` and `score_files`."""
+
+    uncertainty: str
+    assume: Sequence[str] | None
+    draws: int
+
+
+def _read_uncertainty(uncertainty: str, assume: tuple[str, ...], draws: int) -> UncertaintyOptions:
+    if assume and not uncertainty:
+        raise click.UsageError("--assume is the model of --uncertainty; name its sources too")
+    return UncertaintyOptions(uncertainty, list(assume) or None, draws)
+
+
+uncertainty_options = joint_options(
+    "intervals",
+    _read_uncertainty,
+    click.option(
+        "--uncertainty",
+        default="",
+        metavar="SOURCES",
+        help="Intervals that carry these: topics,missing,errors,judgments,target, or all.",
+    ),
+    click.option(
+        "--assume",
+        multiple=True,
+        metavar="FILE|NAME=VALUE",
+        help="Model of what is unknown: a TOML or JSON file, or geography.odds.Africa=2..4; may be repeated.",
+    ),
+    click.option("--draws", type=click.IntRange(min=2), default=100, show_default=True, help="Draws of --uncertainty."),
+)
+"""`--uncertainty`, `--assume` and `--draws`, as `intervals`."""

@@ -10,7 +10,7 @@ import click
 
 import evenrank
 from evenrank.cli.listing import print_listing
-from evenrank.cli.options import chosen_model, model_options
+from evenrank.cli.options import ModelOptions, model_options
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
 from evenrank.trec.dimensions import DIMENSIONS
@@ -49,11 +49,7 @@ def command(
     folder: Path,
     words: tuple[str, ...],
     n_pages: int,
-    model: str,
-    encoder: str | None,
-    pooling: str | None,
-    device: str | None,
-    n_read: int | None,
+    model: ModelOptions,
     why: bool,
     form: str,
     pairs: tuple[str, ...],
@@ -61,7 +57,7 @@ def command(
 ) -> None:
     """Find the articles of the collection DIR that WORDS describe."""
     collection = evenrank.Collection.open(folder)
-    choice = chosen_model(collection, model, encoder, pooling, device, n_read)
+    choice = model.choose(collection)
     wanted = {name: group for name in DIMENSIONS if (group := groups[name.replace("-", "_")]) is not None}
     wanted |= read_pairs(pairs, "--group")
     if any(name in wanted and dimension.is_personal for name, dimension in collection.known_dimensions.items()):

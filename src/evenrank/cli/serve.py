@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin,
 import click
 
 from evenrank.app.settings import Option, WebSettings
-from evenrank.cli.options import FiniteRange, StoreLocation, chosen_model, model_options
+from evenrank.cli.options import FiniteRange, ModelOptions, StoreLocation, model_options
 from evenrank.cli.talk import is_quiet, say
 from evenrank.core.settings import Setting, describe_settings
 
 if TYPE_CHECKING:
-    from evenrank.trec.collection import Collection
+    from evenrank.retrieval.model_choice import ModelChoice
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -58,14 +58,10 @@ def _click_type(option: Option, types: tuple[Any, ...]) -> click.ParamType[Any]:
     return FILE if Path in types or option.read else click.BOOL if bool in types else click.STRING
 
 
-def web_settings(collection: Collection, host: str, chosen: dict[str, Any]) -> WebSettings:
+def web_settings(model: ModelChoice, host: str, chosen: dict[str, Any]) -> WebSettings:
     """The settings that the options describe, for a server that listens on a host."""
     from evenrank.wikipedia.mediawiki.settings import api_of
 
-    name, encoder, pooling, device, n_read = (
-        chosen.pop(option) for option in ("model", "encoder", "pooling", "device", "n_read")
-    )
-    model = chosen_model(collection, name, encoder, pooling, device, n_read)
     for name, (_, option, _) in web_options().items():
         if option.read and chosen[name]:
             chosen[name] = option.read(chosen[name])
@@ -95,7 +91,9 @@ def web_settings(collection: Collection, host: str, chosen: dict[str, Any]) -> W
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that answer.")
 @add_web_options
 @model_options
-def command(collection: Path, port: int, host: str, proxy: str, workers: int, **chosen: Any) -> None:
+def command(
+    collection: Path, port: int, host: str, proxy: str, workers: int, model: ModelOptions, **chosen: Any
+) -> None:
     """Serve work lists and saved searches of a collection; it needs an index (`evenrank index DIR`).
 
     Everything saved is in one SQLite file, or in a PostgreSQL database that several servers may share
@@ -120,7 +118,7 @@ def command(collection: Path, port: int, host: str, proxy: str, workers: int, **
     show_log(is_quiet=is_quiet())
     opened = Collection.open(collection)
     say(f"{collection}: {len(opened):,} articles")
-    settings = web_settings(opened, host, chosen)
+    settings = web_settings(model.choose(opened), host, chosen)
     if settings.subjects:
         say(f"{settings.subjects}: {len(read_subjects(settings.subjects).subjects):,} subjects without an article")
     save_facts(opened, settings.max_counted, folder=settings.facts_folder)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, cast
 import click
 
 import evenrank
-from evenrank.cli.scoring_options import protocol_options, scoring_options
+from evenrank.cli.listing import echo_json
+from evenrank.cli.scoring_options import ScoringOptions, scoring_options
 from evenrank.core.records import Task
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 @click.command("targets")
 @click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--task", type=click.Choice(["1", "2"]), default="1", show_default=True)
-@protocol_options
+@scoring_options()
 @click.option("--format", "form", type=click.Choice(["tsv", "json"]), default="tsv", show_default=True)
-def command(collection: Path, task: str, protocol: str, groups: str, settings: tuple[str, ...], form: str) -> None:
+def command(collection: Path, task: str, options: ScoringOptions, form: str) -> None:
     """Print the target of each judged topic: one row per topic, one column per group.
 
     With more than 10,000 groups each line has a topic, a group and its target, for the groups whose target is not 0.
@@ -28,15 +29,11 @@ def command(collection: Path, task: str, protocol: str, groups: str, settings: t
     Gender targets rest on categories that collapse identities and on data with errors; they are for totals over groups,
     never for single people.
     """
-    options = scoring_options(protocol, groups, settings)
     targets = evenrank.targets(collection, cast(Task, int(task)), options.protocol, options.groups, **options.settings)
-    click.echo(_json(targets) if form == "json" else _tsv(targets), nl=False)
-
-
-def _json(targets: TopicTargets) -> str:
-    import orjson
-
-    return orjson.dumps(targets.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
+    if form == "json":
+        echo_json(targets.to_json())
+    else:
+        click.echo(_tsv(targets), nl=False)
 
 
 def _tsv(targets: TopicTargets) -> str:

@@ -7,13 +7,12 @@ from pathlib import Path
 import click
 
 from evenrank.cli.evaluate import say_notes, scored_runs
-from evenrank.cli.listing import echo_json
+from evenrank.cli.listing import FORMAT, echo_json
 from evenrank.cli.options import SEED, STORE, FiniteRange, InputFile
-from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
+from evenrank.cli.scoring_options import DEPTHS, ScoringOptions, scoring_options
 from evenrank.cli.talk import say
 from evenrank.core.records import Task
 from evenrank.core.safe_text import terminal_text
-from evenrank.scoring.evaluate import score_files
 from evenrank.scoring.order_effects import N_DRAWS, OrderEffects, order_effects
 from evenrank.scoring.tables.table import text_of
 from evenrank.scoring.trust import N_RESAMPLES, trust
@@ -34,9 +33,8 @@ SHARE = FiniteRange(0.0, 1.0, min_open=True, max_open=True)
 @click.option("--draws", type=click.IntRange(1, 1000), default=N_DRAWS, show_default=True, help="Of wrong groups.")
 @click.option("--topics-only", is_flag=True, help="Resample topics, and change nothing else.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
-@protocol_options
-@depth_options
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@scoring_options(*DEPTHS)
+@FORMAT
 def command(
     collection: Path,
     runs: tuple[Path, ...],
@@ -49,12 +47,7 @@ def command(
     draws: int,
     topics_only: bool,
     seed: int,
-    protocol: str,
-    groups: str,
-    settings: tuple[str, ...],
-    depth: int | None,
-    rankings: int | None,
-    judged_only: bool,
+    options: ScoringOptions,
     form: str,
 ) -> None:
     """Say how far the order of runs can be trusted.
@@ -65,16 +58,7 @@ def command(
     targets, without each run in the pool, without each assessor, and with more and more groups wrong until another run
     is first.
     """
-    options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
-    results = score_files(
-        collection,
-        runs,
-        options.protocol,
-        options.groups,
-        options.settings,
-        judged_only=options.judged_only,
-        measures=() if measure is None else (measure,),
-    )
+    results = options.score(collection, runs, measures=() if measure is None else (measure,))
     found = [
         trust(results, task, measure, n_resamples=resamples, power=power, level=level, seed=seed)
         for task in results.tasks
