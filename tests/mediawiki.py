@@ -20,6 +20,9 @@ from urllib.parse import quote
 from urllib.request import urlopen
 from xml.sax.saxutils import escape
 
+from evenrank.wikipedia.mediawiki.client import WikiClient, object_at, text
+from evenrank.wikipedia.mediawiki.publish import Draft
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(os.environ.get("EVENRANK_MEDIAWIKI", ROOT / "build" / "mediawiki"))
 SOURCE = FOLDER / "source" / "usr" / "share" / "mediawiki"
@@ -142,6 +145,12 @@ def fetch() -> None:
         (SOURCE / name).unlink(missing_ok=True)
         if target:
             (SOURCE / name).symlink_to(target)
+
+
+def preview(client: WikiClient, made: Draft) -> str:
+    """Our part of a draft as the wiki would show it, in HTML."""
+    fields = {"text": made.content, "title": made.title, "pst": "1", "prop": "text", "disablelimitreport": "1"}
+    return text(object_at(client.call(action="parse", contentmodel="wikitext", **fields), "parse"), "text")
 
 
 class MediaWiki:

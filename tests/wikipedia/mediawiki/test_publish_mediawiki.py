@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import mwclient
@@ -14,12 +13,10 @@ from evenrank.wikipedia.mediawiki.publish import (
     EditedByOthersError,
     RefusedError,
     draft,
-    preview,
     publish_draft,
-    show_difference,
 )
 from evenrank.wikipedia.mediawiki.settings import WikiApiError, WikiError, WikiSettings
-from tests.mediawiki import ADMIN, BOT, EDITOR, MediaWiki
+from tests.mediawiki import ADMIN, BOT, EDITOR, MediaWiki, preview
 
 pytestmark = pytest.mark.xdist_group("mediawiki")
 ACCOUNT = BOT[0].partition("@")[0]
@@ -135,13 +132,9 @@ def test_difference_and_preview(bot: WikiClient) -> None:
     waiting = draft(bot, "Project:Lists/Preview", "* [[Chess]]\n* [[Shogi]] '''new'''")
     assert "+* [[Shogi]] '''new'''" in waiting.difference().splitlines()
     assert "-* [[Go]]" in waiting.difference().splitlines()
-    rows = show_difference(bot, waiting)
-    assert "diff-addedline" in rows
-    assert "Shogi" in re.sub("<[^>]+>", "", rows)
     shown = preview(bot, waiting)
     assert "<b>new</b>" in shown
     assert 'title="Chess"' in shown
-    assert show_difference(bot, draft(bot, "Project:Lists/Not yet", LIST, create=True)) == ""
 
 
 def refusal(bot: WikiClient, waiting: Draft, account: str = ACCOUNT) -> RefusedError:

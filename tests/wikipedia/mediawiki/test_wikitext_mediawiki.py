@@ -13,11 +13,11 @@ from evenrank.app.articles.article import ListedArticle
 from evenrank.app.articles.collection_view import CLASSES
 from evenrank.app.exports.listing import Listing, numbered_list, sortable_table
 from evenrank.wikipedia.mediawiki.client import WikiClient
-from evenrank.wikipedia.mediawiki.publish import draft, preview, publish_draft
+from evenrank.wikipedia.mediawiki.publish import draft, publish_draft
 from evenrank.wikipedia.mediawiki.settings import WikiSettings
 from evenrank.wikipedia.mediawiki.titles import PLAIN, idiom_of
 from tests.desk_collections import HOSTILE_TITLES
-from tests.mediawiki import BOT, MediaWiki
+from tests.mediawiki import BOT, MediaWiki, preview
 
 pytestmark = pytest.mark.xdist_group("mediawiki")
 WIKI_URL = "https://en.wikipedia.org/wiki/"

@@ -42,7 +42,6 @@ SHARE = 0.25
 CANNOT_WRITE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 """Errors of a folder that can only be read."""
 LOG = logging.getLogger("evenrank.app")
-_LARGEST = np.iinfo(np.int32).max
 _SAFE = "/:@!$()*,;~'"
 """Characters that stay readable in a link to a title."""
 

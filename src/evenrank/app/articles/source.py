@@ -104,8 +104,6 @@ def sources_from_records(records: object, faults: dict[str, str]) -> tuple[Sourc
             faults["sources"] = Message("Source %(n)s: %(fault)s", n=number, fault=fault)
         else:
             made.append(source)
-    if made and not any(source.role != "not" for source in made):
-        return tuple(made)  # only "never show": the words find the articles
     return tuple(made)
 
 

@@ -18,7 +18,7 @@ from evenrank.app.assess.reading import lay_out
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
-from evenrank.app.request.forms import Fields, with_form
+from evenrank.app.request.forms import Fields, number_in, with_form
 from evenrank.trec.assessment.assessors import Assessor
 from evenrank.trec.assessment.gold import gold_ruling
 from evenrank.trec.assessment.queues import (
@@ -170,12 +170,12 @@ def save_answer(request: Request, fields: Fields) -> Response:
     items = topic_queue(judging.store, who.name, topic)
     if items.place_of(page_id) is None and not is_assigned(judging.store, who.name, topic, page_id):
         raise HTTPException(404, GONE_OVER if items.items else NOT_YOURS)
-    scale = number_of(fields, "scale")
+    scale = number_in(fields.get("scale", ""))
     try:
         if scale is not None and scale != max_grade_of(judging.store):
             raise ScaleChangedError
         vote = vote_of(fields, topic, page_id, who.name, judging.answers)
-        before = judging.keep(vote, number_of(fields, "version"), scale)
+        before = judging.keep(vote, number_in(fields.get("version", "")), scale)
     except ScaleChangedError:
         return article_page(request, 409, OTHER_SCALE)
     judging.order_again()
@@ -189,12 +189,6 @@ def save_answer(request: Request, fields: Fields) -> Response:
     is_done = topic_queue(judging.store, who.name, topic).open_after(page_id) is None
     upcoming = None if is_done else next_after(judging.store, who.name, topic, page_id)
     return go_to(article_path(request, topic if upcoming is None else upcoming.topic, upcoming, **marks))
-
-
-def number_of(fields: Fields, name: str) -> int | None:
-    """A number that the form was shown with: the version of its topic, or its scale; None when it does not say."""
-    text = fields.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and 0 < len(text) < 10 else None
 
 
 def save_remark(request: Request, fields: Fields) -> Response:

@@ -13,12 +13,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.app.assess.ballot import new_nonce, nonce_of, vote_of
-from evenrank.app.assess.judge_pages import OTHER_SCALE, article_context, go_to, keep_remark, last_answer, number_of
+from evenrank.app.assess.judge_pages import OTHER_SCALE, article_context, go_to, keep_remark, last_answer
 from evenrank.app.assess.judging import NOT_STORED, Judging, judging_of, organise_path, organiser
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
-from evenrank.app.request.forms import Fields, with_form
+from evenrank.app.request.forms import Fields, number_in, with_form
 from evenrank.errors import EvenrankError
 from evenrank.scoring.report.campaign_report import zip_folder
 from evenrank.trec.assessment.agreement import (
@@ -211,7 +211,7 @@ def show_pages(request: Request) -> Response:
         and (kind not in KINDS or row.is_of(kind))
         and (not name or any(vote.assessor == name for vote in row.votes))
     ]
-    start = _place(query.get("from", ""))
+    start = number_in(query.get("from", "")) or 0
     return page(
         request,
         "assess/pages.html",
@@ -231,17 +231,12 @@ def show_pages(request: Request) -> Response:
     )
 
 
-def _place(text: str) -> int:
-    """Where a list starts, from the address; 0 when somebody wrote something else there."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-
-
 def show_entries(request: Request) -> Response:
     """Everything that anybody did, the newest first, and whether the chain of entries is unbroken."""
     who, judging = organiser(request), judging_of(request)
     store = judging.store
     entries = list(log_entries(store))[::-1]
-    start = _place(request.query_params.get("from", ""))
+    start = number_in(request.query_params.get("from", "")) or 0
     names = names_by_pseudonym(store)
     return page(
         request,
@@ -346,13 +341,13 @@ def save_ruling(request: Request, fields: Fields) -> Response:
     topic, page_id = request.path_params["topic"], request.path_params["page"]
     if not votes_on(judging.store, topic, page_id):
         raise HTTPException(404, "Nobody has judged this page for this topic.")
-    if number_of(fields, "scale") not in (None, max_grade_of(judging.store)):
+    if number_in(fields.get("scale", "")) not in (None, max_grade_of(judging.store)):
         return disagreement_page(request, 409, OTHER_SCALE)
     vote = vote_of(fields, topic, page_id, who.name, judging.answers, ADJUDICATION)
     if vote.outcome == "skipped":
         raise BadRequestError("A ruling decides: it is a grade of relevance, or Cannot judge.")
     try:
-        cast_ruling(judging.store, vote, fields.get("replace") or None, number_of(fields, "scale"))
+        cast_ruling(judging.store, vote, fields.get("replace") or None, number_in(fields.get("scale", "")))
     except ScaleChangedError:
         return disagreement_page(request, 409, OTHER_SCALE)
     except RulingConflictError as error:
@@ -394,13 +389,8 @@ def choose_gold(request: Request, fields: Fields) -> Response:
     """Makes a page with a ruling a gold page, which everybody of the topic judges, or a page like any other again."""
     who, judging = organiser(request), judging_of(request)
     topic, page_id = request.path_params["topic"], request.path_params["page"]
-    try:
-        if fields.get("what") == "mark":
-            mark_gold(judging.store, topic, page_id, who.name)
-        else:
-            unmark_gold(judging.store, topic, page_id, who.name)
-    except EvenrankError as error:
-        raise BadRequestError(str(error)) from error
+    choose = mark_gold if fields.get("what") == "mark" else unmark_gold
+    choose(judging.store, topic, page_id, who.name)
     return go_to(organise_path(request, "settle", topic, page_id))
 
 

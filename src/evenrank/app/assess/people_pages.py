@@ -16,9 +16,9 @@ from evenrank.app.assess.judging import judging_of, organise_path, organiser
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
-from evenrank.app.request.forms import Fields, with_form
+from evenrank.app.request.forms import Fields, number_in, with_form
 from evenrank.app.state import state_of
-from evenrank.errors import EvenrankError, InputError
+from evenrank.errors import DamagedStoreError, EvenrankError, InputError, StoreUnavailableError
 from evenrank.retrieval.judging_order import OrderSettings, order_work
 from evenrank.trec.assessment.assessors import (
     UNASSIGNED,
@@ -50,7 +50,7 @@ def show_people(request: Request) -> Response:
 
 def people_page(request: Request, status: int = 200, **said: object) -> Response:
     """Everybody with their work, and the forms that change it."""
-    who, store = organiser(request), judging_of(request).store
+    who, store, query = organiser(request), judging_of(request).store, request.query_params
     people = [(entry, assessor_progress(store, entry.name)) for entry in assessors(store)]
     return page(
         request,
@@ -65,10 +65,10 @@ def people_page(request: Request, status: int = 200, **said: object) -> Response
         order=work_order(store),
         max_grade=max_grade_of(store),
         scales=SCALES,
-        done=request.query_params.get("done", ""),
-        n_done=_count(request.query_params.get("n", "")),
-        n_others=_count(request.query_params.get("others", "")),
-        n_kept=_count(request.query_params.get("kept", "")),
+        done=query.get("done", ""),
+        n_done=number_in(query.get("n", "")) or 0,
+        n_others=number_in(query.get("others", "")) or 0,
+        n_kept=number_in(query.get("kept", "")) or 0,
         runs=known_runs(store),
         max_reason=MAX_REASON,
         is_graded=has_grades(store),
@@ -81,11 +81,6 @@ def has_grades(store: Store) -> bool:
     """Whether somebody gave a grade, so that the scale cannot change any more."""
     found = "SELECT EXISTS (SELECT 1 FROM current_vote WHERE grade IS NOT NULL)"
     return bool(store.connection.execute(found).fetchone()[0])
-
-
-def _count(text: str) -> int:
-    """A number that this page's own address carries; 0 when somebody wrote something else there."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 def n_unassigned(store: Store) -> int:
@@ -103,8 +98,6 @@ def add_person(request: Request, fields: Fields) -> Response:
     except NameTakenError as error:
         text = "%(name)s is here already. Choose another name, or “Replace link” beside the name: it ends the old link."
         raise BadRequestError(Message(text, name=error.name)) from error
-    except EvenrankError as error:
-        raise BadRequestError(str(error)) from error
     return link_page(request, name, role, secret)
 
 
@@ -138,27 +131,18 @@ def revoke(request: Request, fields: Fields) -> Response:
 
 def give_work(request: Request, fields: Fields) -> Response:
     """Assigns the pages that nobody has yet; people without a link get none."""
-    who = organiser(request)
-    store = judging_of(request).store
+    who, store = organiser(request), judging_of(request).store
     names = [entry.name for entry in assessors(store) if entry.role == "assessor" and entry.has_link]
-    share, n_judges = (
-        parse_number(fields, "overlap", 0.0, 100.0) / 100,
-        int(parse_number(fields, "judges", 2, MAX_JUDGES)),
-    )
-    try:
-        return redirect_done(request, "assigned", assign_pages(store, names, Overlap(share, n_judges), by=who.name))
-    except EvenrankError as error:
-        raise BadRequestError(str(error)) from error
+    share = parse_number(fields, "overlap", 0.0, 100.0) / 100
+    n_judges = int(parse_number(fields, "judges", 2, MAX_JUDGES))
+    return redirect_done(request, "assigned", assign_pages(store, names, Overlap(share, n_judges), by=who.name))
 
 
 def choose_people(request: Request, fields: Fields) -> Response:
     """Says who alone may judge a topic; everybody where nobody is named."""
     who, store = organiser(request), judging_of(request).store
     names = [name.strip() for name in fields.get("names", "").split(",") if name.strip()]
-    try:
-        choose_assessors(store, int(parse_number(fields, "topic", 0, 2**31)), names, by=who.name)
-    except EvenrankError as error:
-        raise BadRequestError(str(error)) from error
+    choose_assessors(store, int(parse_number(fields, "topic", 0, 2**31)), names, by=who.name)
     return redirect_done(request, "chosen")
 
 
@@ -176,8 +160,7 @@ def choose_order(request: Request, fields: Fields) -> Response:
 
 def pass_on(request: Request, fields: Fields) -> Response:
     """Hands the open and skipped pages of a topic from one assessor to another."""
-    who = organiser(request)
-    store = judging_of(request).store
+    who, store = organiser(request), judging_of(request).store
     giver, taker = assessor_named(store, fields.get("from", "")), assessor_named(store, fields.get("to", ""))
     if giver.name == taker.name:
         raise BadRequestError("Choose two different people.")
@@ -205,10 +188,7 @@ def choose_scale(request: Request, fields: Fields) -> Response:
     """Says how finely relevance is graded; refused once grades were given, because it would change their meaning."""
     who = organiser(request)
     grade = int(parse_number(fields, "grades", 1, max(SCALES)))
-    try:
-        set_max_grade(judging_of(request).store, grade, by=who.name)
-    except EvenrankError as error:
-        raise BadRequestError(str(error)) from error
+    set_max_grade(judging_of(request).store, grade, by=who.name)
     return redirect_done(request, "scale")
 
 
@@ -228,8 +208,7 @@ def change_run(request: Request, fields: Fields) -> Response:
 
 def add_pool(request: Request, fields: Fields) -> Response:
     """Adds the pages of a pool file; pages that are in it already keep their tier."""
-    who = organiser(request)
-    judging = judging_of(request)
+    who, judging = organiser(request), judging_of(request)
     text = fields.get("pool", "")
     if not text.strip():
         raise BadRequestError("Choose a pool file (evenrank pool build writes one).")
@@ -241,11 +220,7 @@ def add_pool(request: Request, fields: Fields) -> Response:
         except InputError as error:
             raise BadRequestError(str(error).replace(str(path), fields.get("pool-file", "pool.jsonl"))) from error
     titles = {topic.id: topic.title for topic in judging.state.collection.topics}
-    try:
-        n_pages = load_pool(judging.store, pool, titles, by=who.name)
-    except EvenrankError as error:
-        raise BadRequestError(str(error)) from error
-    return redirect_done(request, "pooled", n_pages)
+    return redirect_done(request, "pooled", load_pool(judging.store, pool, titles, by=who.name))
 
 
 def assessor_named(store: Store, name: str) -> Assessor:
@@ -274,7 +249,9 @@ def on_this_page(action: Callable[[Request, Fields], Response]) -> Callable[[Req
     def act(request: Request, fields: Fields) -> Response:
         try:
             return action(request, fields)
-        except BadRequestError as error:
+        except (StoreUnavailableError, DamagedStoreError):
+            raise
+        except (BadRequestError, EvenrankError) as error:
             return people_page(request, 400, fault=error.args[0])
 
     return act

@@ -33,27 +33,10 @@ from evenrank.app.request.access import saved_page
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import Fields, with_form
-from evenrank.app.request.question_form import (
-    answer,
-    ask,
-    check,
-    initial_fields,
-    show_form_preview,
-    show_goal,
-    show_preview,
-)
+from evenrank.app.request.question_form import answer, question_routes
 from evenrank.app.request.quota import check_room
 from evenrank.app.request.visitor import list_path, remember, visitor_of
 from evenrank.app.state import AppState, state_of
-
-
-def ask_for_list(request: Request) -> Response:
-    store = state_of(request).store
-    return ask(request, "list", initial_fields(request, lambda token: load_list(store, token)))
-
-
-def check_list(request: Request, fields: Fields) -> Response:
-    return check(request, "list", fields)
 
 
 def create_list(request: Request, fields: Fields, corrections: Corrections = ()) -> Response:
@@ -211,12 +194,7 @@ def show_trade_off(request: Request) -> Response:
 
 def routes() -> list[BaseRoute]:
     return [
-        Route("/lists/new", expensive(ask_for_list)),
-        Route("/lists/check", with_form(check_list, is_expensive=True), methods=["POST"]),
-        Route("/lists/preview", expensive(show_preview)),
-        Route("/lists/preview", with_form(show_form_preview, is_expensive=True), methods=["POST"]),
-        Route("/lists/goal", with_form(show_goal, is_expensive=True), methods=["POST"]),
-        Route("/lists", with_form(create_list, is_expensive=True), methods=["POST"]),
+        *question_routes("list", load_list, create_list),
         Route("/lists/{token:token}", show_list),
         Route("/lists/{token:token}.{suffix}", export_list),
         Route("/lists/{token:token}/again", with_form(make_again, is_expensive=True), methods=["POST"]),

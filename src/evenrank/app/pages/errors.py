@@ -70,7 +70,7 @@ def on_bad_request(request: Request, error: Exception) -> Response:
 
 
 def failure(request: Request, error: Exception) -> Response:
-    """500; the log names the route, never the address."""
+    """500; the log names the route, never the address, and it alone has what a damaged file says of itself."""
     LOG.error("%s failed", route_name(request.scope), exc_info=error)
     return error_page(request, 500)
 
@@ -80,11 +80,6 @@ def on_busy(request: Request, error: Exception) -> Response:
     says which; the visitor only learns when to try again."""
     LOG.warning("%s: %s", route_name(request.scope), error)
     return error_page(request, 503, headers={"Retry-After": RETRY_SECONDS})
-
-
-def on_damage(request: Request, error: Exception) -> Response:
-    """500; what a damaged file says of itself is for the log alone."""
-    return failure(request, error)
 
 
 def on_overflow(request: Request, error: Exception) -> Response:
@@ -100,7 +95,7 @@ HANDLERS = {
     EngineUnavailableError: on_busy,
     NoIndexError: on_busy,
     BusyError: on_busy,
-    DamagedStoreError: on_damage,
+    DamagedStoreError: failure,
     EvenrankError: on_bad_request,
 }
 

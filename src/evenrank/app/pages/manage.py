@@ -11,10 +11,10 @@ from evenrank.app.lists.listing import find_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
-from evenrank.app.request.access import role_of
+from evenrank.app.request.access import role_of, saved_page
 from evenrank.app.request.budget import MAX_TITLE
 from evenrank.app.request.forms import Fields, clean_text, with_form
-from evenrank.app.request.visitor import own, person_of, see_other, visitor_of
+from evenrank.app.request.visitor import person_of, see_other, visitor_of
 from evenrank.app.searches.draws import find_search
 from evenrank.app.state import state_of
 from evenrank.app.storage.saved_request import SavedRequest
@@ -62,18 +62,16 @@ def show_manage(request: Request, fault: str = "") -> Response:
     wrong with what was sent."""
     saved = requested_thing(request)
     state = state_of(request)
-    return page(
+    return saved_page(
         request,
+        saved,
         "manage.html",
         400 if fault else 200,
         fault=fault,
         saved=saved,
-        area=(area := request.path_params["area"]),
-        **{"work_list" if area == "lists" else "search": saved},
-        role=role_of(request, saved),
+        area=saved.area,
         shares=[(person.removeprefix(PREFIX), role) for person, role in shares_of(state.store, saved)],
         has_sign_in=person_of(request) is not None,
-        address=own(request, saved.path),
         full_address=state.base_url(request) + saved.path,
         read_address=state.base_url(request) + saved.path.replace(saved.token, saved.reader),
     )

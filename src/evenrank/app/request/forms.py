@@ -93,11 +93,17 @@ def query_fields(request: Request) -> dict[str, str]:
     return fields
 
 
+def number_in(text: str) -> int | None:
+    """A whole number from a form or an address; None for anything else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
 def whole_number(text: str) -> int:
-    """A whole number from a form or an address."""
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+    """A whole number from a form or an address, which must be there."""
+    found = number_in(text)
+    if found is None:
         raise BadRequestError("The form could not be read.")
-    return int(text)
+    return found
 
 
 def clean_text(value: object) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from evenrank.app.articles.article import ArticleList, ListedArticle
 from evenrank.app.articles.candidates import build_settings, find_matches, read_user_articles
@@ -21,8 +23,9 @@ from evenrank.app.fairness.disclosure import Disclosure, disclosure_for
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.budget import question_faults
+from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
-from evenrank.app.request.forms import Fields, clean_text, query_fields, split_keywords
+from evenrank.app.request.forms import Fields, FormHandler, clean_text, query_fields, split_keywords, with_form
 from evenrank.app.request.question import QUESTION_FIELDS, Question, QuestionError
 from evenrank.app.request.question_fields import OFFERED
 from evenrank.app.request.visitor import remember, see_other
@@ -32,6 +35,7 @@ from evenrank.core.concentration import Concentration
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import WORK_ORDER, Task, Topic
 from evenrank.core.withheld import hide_people
+from evenrank.database.database import Database
 from evenrank.ranking.build import field_concentrations, target_of
 from evenrank.retrieval.engine.protocol import Engine
 from evenrank.retrieval.query.evidence import Reasons, find_reasons, keyword_parts
@@ -312,6 +316,28 @@ def initial_fields(request: Request, load: Callable[[str], SavedRequest | None])
     if saved is None or not role_of(request, saved):
         raise HTTPException(404)
     return {**saved.question.to_fields(), **query}
+
+
+def question_routes(
+    kind: str, load: Callable[[Database, str], SavedRequest | None], create: FormHandler
+) -> list[BaseRoute]:
+    """The routes of the form of a list or search: empty or filled from another one, checked, previewed, and sent."""
+    path = "/lists" if kind == "list" else "/searches"
+
+    def show_form(request: Request) -> Response:
+        return ask(request, kind, initial_fields(request, partial(load, state_of(request).store)))
+
+    def check_form(request: Request, fields: Fields) -> Response:
+        return check(request, kind, fields)
+
+    return [
+        Route(f"{path}/new", expensive(show_form)),
+        Route(f"{path}/check", with_form(check_form, is_expensive=True), methods=["POST"]),
+        Route(f"{path}/preview", expensive(show_preview)),
+        Route(f"{path}/preview", with_form(show_form_preview, is_expensive=True), methods=["POST"]),
+        Route(f"{path}/goal", with_form(show_goal, is_expensive=True), methods=["POST"]),
+        Route(path, with_form(create, is_expensive=True), methods=["POST"]),
+    ]
 
 
 def check(request: Request, kind: str, fields: Fields) -> Response:

@@ -13,17 +13,8 @@ from evenrank.app.fairness.balance import closeness_range
 from evenrank.app.fairness.disclosure import goal_in_force
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.request.access import role_of, saved_page
-from evenrank.app.request.capacity import expensive
 from evenrank.app.request.forms import Fields, whole_number, with_form
-from evenrank.app.request.question_form import (
-    answer,
-    ask,
-    check,
-    initial_fields,
-    show_form_preview,
-    show_goal,
-    show_preview,
-)
+from evenrank.app.request.question_form import answer, question_routes
 from evenrank.app.request.quota import check_room
 from evenrank.app.request.visitor import draw_path, name_of, own, remember, search_path, see_other, visitor_of
 from evenrank.app.searches.draws import (
@@ -54,15 +45,6 @@ N_DRAWS = 50
 """Draws that are linked on one page of a search."""
 FEW_DRAWS = 4
 """Searches with fewer articles than this many draws have say that articles come again."""
-
-
-def ask_for_search(request: Request) -> Response:
-    store = state_of(request).store
-    return ask(request, "search", initial_fields(request, lambda token: load_search(store, token)))
-
-
-def check_search(request: Request, fields: Fields) -> Response:
-    return check(request, "search", fields)
 
 
 def create_search(request: Request, fields: Fields) -> Response:
@@ -196,12 +178,7 @@ def draw_mark_buttons(request: Request, search: SavedSearch, page_id: int, numbe
 
 def routes() -> list[BaseRoute]:
     return [
-        Route("/searches/new", expensive(ask_for_search)),
-        Route("/searches/check", with_form(check_search, is_expensive=True), methods=["POST"]),
-        Route("/searches/preview", expensive(show_preview)),
-        Route("/searches/preview", with_form(show_form_preview, is_expensive=True), methods=["POST"]),
-        Route("/searches/goal", with_form(show_goal, is_expensive=True), methods=["POST"]),
-        Route("/searches", with_form(create_search, is_expensive=True), methods=["POST"]),
+        *question_routes("search", load_search, create_search),
         Route("/searches/{token:token}", show_search),
         Route("/searches/{token:token}/fairness", show_search_fairness),
         Route("/searches/{token:token}/draws", with_form(create_draw), methods=["POST"]),

@@ -12,7 +12,7 @@ import orjson
 
 from evenrank.app.storage.saved_request import SHARED_BY, TABLES, Table, delete_request
 from evenrank.app.storage.shares import PREFIX
-from evenrank.app.storage.store import LIMITS, limit_of, new_token, now, server_secret
+from evenrank.app.storage.store import LIMITS, keep_setting, limit_of, new_token, now, read_setting, server_secret
 from evenrank.database.database import Database
 
 _WORK = {"work_list": (("list_mark", "series"),), "saved_search": (("draw", "search"), ("mark", "search"))}
@@ -199,8 +199,7 @@ def set_limits(store: Database, values: Mapping[str, int]) -> None:
             limit = LIMITS[name]
             if not limit.least <= value <= limit.most:
                 raise ValueError(f"{name} must be from {limit.least:,} to {limit.most:,}")
-            connection.execute("DELETE FROM setting WHERE name = ?", (name,))
-            connection.execute("INSERT INTO setting VALUES (?, ?)", (name, str(value)))
+            keep_setting(connection, name, str(value))
 
 
 ADMIN = "admin"
@@ -210,12 +209,11 @@ ADMIN = "admin"
 def renew_admin_link(store: Database) -> None:
     """End the secret link of the administration page, and what browsers that opened it were allowed."""
     with store.transaction() as connection:
-        connection.execute("DELETE FROM setting WHERE name = ?", (ADMIN,))
-        connection.execute("INSERT INTO setting VALUES (?, ?)", (ADMIN, new_token()))
+        keep_setting(connection, ADMIN, new_token())
 
 
 def admin_key(store: Database) -> str:
     """The secret part of the link for whoever runs the server, derived from what the store has."""
-    row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (ADMIN,)).fetchone()
-    message = ADMIN if row is None else f"{ADMIN} {row['value']}"
+    renewed = read_setting(store, ADMIN)
+    message = ADMIN if renewed is None else f"{ADMIN} {renewed}"
     return hmac.new(server_secret(store).encode(), message.encode(), hashlib.sha256).hexdigest()[:32]

@@ -94,16 +94,27 @@ def upsert(table: str, key: tuple[str, ...], *others: str) -> str:
 
 def server_secret(store: Database) -> str:
     """The secret that all draws are seeded with; it never leaves the store."""
-    row = store.connection.execute("SELECT value FROM setting WHERE name = 'secret'").fetchone()
-    if row is None:
+    secret = read_setting(store, "secret")
+    if secret is None:
         raise DamagedStoreError(store.path, "it has no secret")
-    return str(row[0])
+    return secret
+
+
+def read_setting(store: Database, name: str) -> str | None:
+    """A setting of the store; None when it was never kept."""
+    row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (name,)).fetchone()
+    return None if row is None else str(row["value"])
+
+
+def keep_setting(connection: Connection, name: str, value: str) -> None:
+    """Keep a setting, in place of an earlier value."""
+    connection.execute(upsert("setting", ("name",), "value"), (name, value))
 
 
 def limit_of(store: Database, name: str) -> int:
     """A limit as it is set now."""
-    row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (name,)).fetchone()
-    return LIMITS[name].usual if row is None else int(row["value"])
+    value = read_setting(store, name)
+    return LIMITS[name].usual if value is None else int(value)
 
 
 def _add_secret(connection: Connection) -> None:
@@ -149,7 +160,7 @@ def keep_collection(store: Database, collection: Collection) -> None:
     sample = {str(page): mark for page, mark in _marks(collection, collection.page_ids[rows].tolist()).items()}
     if sample != known:
         with store.transaction() as connection:
-            connection.execute(upsert("setting", ("name",), "value"), (SAMPLE, orjson.dumps(sample).decode()))
+            keep_setting(connection, SAMPLE, orjson.dumps(sample).decode())
 
 
 def check_collection(store: Database, collection: Collection) -> None:
@@ -162,8 +173,8 @@ def check_collection(store: Database, collection: Collection) -> None:
 
 
 def _sample_in(store: Database) -> dict[str, str]:
-    row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (SAMPLE,)).fetchone()
-    return {} if row is None else orjson.loads(row[0])
+    value = read_setting(store, SAMPLE)
+    return {} if value is None else orjson.loads(value)
 
 
 def _is_of(known: Mapping[str, str], collection: Collection) -> bool:
@@ -192,10 +203,10 @@ def has_lists(store: Database) -> bool:
 
 
 def _known(store: Database) -> tuple[int, str] | None:
-    row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (SETTING,)).fetchone()
-    if row is None:
+    value = read_setting(store, SETTING)
+    if value is None:
         return None
-    n_ids, digest = str(row[0]).split()
+    n_ids, digest = value.split()
     return int(n_ids), digest
 
 

@@ -34,7 +34,6 @@ from evenrank.wikipedia.annotate.quality import QualityModel, quality_models, wi
 from evenrank.wikipedia.annotate.record import Scope
 from evenrank.wikipedia.annotate.settings import ROWS_VERSION, AnnotateSettings, Inputs
 from evenrank.wikipedia.annotate.stage import Stage, StageBatch, WorkStore, run_locally
-from evenrank.wikipedia.annotate.subjects import write_subjects
 from evenrank.wikipedia.annotate.write import (
     PAGES_PER_MEMBER,
     PageRange,
@@ -48,6 +47,7 @@ from evenrank.wikipedia.annotate.write import (
     header_comment,
     lookups_in,
     write_about,
+    write_subjects,
 )
 
 OF_PAGES = ("articles", "give a pages-articles dump")
@@ -94,7 +94,7 @@ def annotate(
     to_do = stages(inputs, settings, batch_bytes)
     with only_run(out):
         work = work_folder(out, is_fresh)
-        store = _open_store(work, inputs, settings)
+        store = _open_store(work, inputs.facts(), settings.reading_facts())
         try:
             _read(to_do, store, n_workers, entities, settings.wiki)
             report = _write(out, store, inputs, settings, model, n_workers)
@@ -185,10 +185,10 @@ def work_folder(out: Path, is_fresh: bool) -> Path:
     return work
 
 
-def _open_store(work: Path, inputs: Inputs, settings: AnnotateSettings) -> WorkStore:
-    """The store, new or of an earlier run with the same inputs."""
+def _open_store(work: Path, inputs: dict[str, Any], settings: dict[str, Any]) -> WorkStore:
+    """The store, new or of an earlier run with the same inputs and settings."""
     store = WorkStore(work / "rows.sqlite")
-    purpose = {"inputs": inputs.facts(), "settings": settings.reading_facts(), "rows": ROWS_VERSION}
+    purpose = purpose_of(inputs, settings)
     kept = store.get("purpose")
     if kept is None:
         store.put("purpose", purpose)
@@ -196,6 +196,11 @@ def _open_store(work: Path, inputs: Inputs, settings: AnnotateSettings) -> WorkS
         store.close()
         raise unfinished_work(work)
     return store
+
+
+def purpose_of(inputs: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """What work is for: it resumes on the same inputs with the same settings and rows only."""
+    return {"inputs": inputs, "settings": settings, "rows": ROWS_VERSION}
 
 
 def unfinished_work(work: Path) -> EvenrankError:
@@ -313,11 +318,10 @@ def annotate_wikis(
     wikidata = check_wikis(inputs, settings)
     with only_run(folder / "wikis"):
         work = work_folder(folder / "wikis", is_fresh)
-        entities = WorkStore(work / "rows.sqlite")
+        entities = _open_store(work, facts_of(inputs), settings.facts())
         try:
-            _check_purpose(entities, work, inputs, settings)
             stage = entities_stage(wikidata, tuple(inputs), settings, batch_bytes)
-            _read_once(stage, entities, work, n_workers)
+            _read([stage], entities, n_workers)
             reports = {}
             for wiki, files in inputs.items():
                 out = output_of(folder, wiki)
@@ -348,20 +352,9 @@ def check_wikis(inputs: Mapping[str, Inputs], settings: AnnotateSettings) -> Pat
     return dump
 
 
-def _check_purpose(store: WorkStore, work: Path, inputs: Mapping[str, Inputs], settings: AnnotateSettings) -> None:
-    """Refuse to resume work on other inputs or with other settings."""
-    purpose = purpose_of(inputs, settings)
-    kept = store.get("purpose")
-    if kept is None:
-        store.put("purpose", purpose)
-    elif kept != purpose:
-        raise unfinished_work(work)
-
-
-def purpose_of(inputs: Mapping[str, Inputs], settings: AnnotateSettings) -> dict[str, Any]:
-    """What work is for: it resumes on the same inputs with the same settings and rows only."""
-    files = {wiki: each.facts() for wiki, each in inputs.items()}
-    return {"inputs": files, "settings": settings.facts(), "rows": ROWS_VERSION}
+def facts_of(inputs: Mapping[str, Inputs]) -> dict[str, Any]:
+    """What distinguishes the files of several wikis from others."""
+    return {wiki: each.facts() for wiki, each in inputs.items()}
 
 
 def entities_stage(
@@ -370,12 +363,3 @@ def entities_stage(
     """The reading of Wikidata for the pages of several wikis."""
     function = partial(annotate_for_wikis, wikis=wikis, with_gender=settings.with_gender)
     return Stage(ENTITIES, wikidata, b"\n", function, batch_bytes, *OF_WIKIDATA)
-
-
-def _read_once(stage: Stage, store: WorkStore, work: Path, n_workers: int | None) -> None:
-    try:
-        run_locally(stage, store, n_workers)
-    except InputError:
-        store.close()
-        shutil.rmtree(work, ignore_errors=True)
-        raise

@@ -1,7 +1,8 @@
-"""The stored rows → lines of metadata in gzip members, on all cores, and the sidecar that says how."""
+"""The stored rows → lines of metadata in gzip members, on all cores; subjects without a page; the sidecar."""
 
 from __future__ import annotations
 
+import gzip
 import sqlite3
 import zlib
 from collections import Counter
@@ -18,6 +19,7 @@ import orjson
 
 from evenrank.database.sqlite_connection import read_only
 from evenrank.io.atomic import atomic_file
+from evenrank.io.subjects import MAX_SUBJECTS, MissingSubject
 from evenrank.wikipedia.annotate.attributes import occupation_names
 from evenrank.wikipedia.annotate.coverage import SMALL, CoverageRow, Key, count_coverage
 from evenrank.wikipedia.annotate.entities import ItemFacts
@@ -25,6 +27,7 @@ from evenrank.wikipedia.annotate.facts import read_facts
 from evenrank.wikipedia.annotate.quality import QualityCounts, QualityModel, class_name, quality_classes, quality_scores
 from evenrank.wikipedia.annotate.record import Lookups, Page, Scope, metadata_record
 from evenrank.wikipedia.annotate.settings import AnnotateSettings
+from evenrank.wikipedia.annotate.stage import WorkStore
 
 _HEADER = b"\x1f\x8b\x08"
 _COMMENT_FLAG = 0x10
@@ -160,6 +163,39 @@ def close_readers() -> None:
     lookups_in.cache_clear()
     for path in tuple(_READERS):
         _READERS.pop(path).close()
+
+
+MISSING = """
+SELECT item, label, description, n_wikis, articles, facts FROM subjects
+WHERE label NOT IN (SELECT title FROM pages) AND label NOT IN (SELECT title FROM redirects)
+    AND item NOT IN (SELECT item FROM items) AND item NOT IN (SELECT item FROM page_props)
+ORDER BY n_wikis DESC, item LIMIT ?
+"""
+GROUP_FIELDS = ("geographic_locations", "gender", "page_subcont_regions", "occupations", "years_category")
+"""Fields of page metadata that a subject has, too: they say which groups it is in."""
+
+
+def write_subjects(path: Path, store: WorkStore, lookups: Lookups, scope: Scope) -> int:
+    """Write the subjects without a page as JSON lines (gzip where the name ends so), those of most wikis first; gives
+    their number. A label that is a title or a redirect of the wiki has a page."""
+    n_subjects = 0
+    with atomic_file(path) as file:
+        out = gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) if path.suffix == ".gz" else file
+        for subject in _subjects(store, lookups, scope):
+            out.write(subject.to_json())
+            n_subjects += 1
+        if out is not file:
+            out.close()
+    return n_subjects
+
+
+def _subjects(store: WorkStore, lookups: Lookups, scope: Scope) -> Iterator[MissingSubject]:
+    for item, label, text, n_wikis, articles, facts in store.query(MISSING, [MAX_SUBJECTS]):
+        page = Page(0, label, 0.0, "", item, ItemFacts.from_json(facts), None)
+        record = metadata_record(page, lookups, scope)
+        groups = {name: record[name] for name in GROUP_FIELDS if record.get(name)}
+        more = orjson.dumps({"articles": orjson.loads(articles), **groups})
+        yield MissingSubject(f"Q{item}", label, text, n_wikis, more)
 
 
 class Report(NamedTuple):

@@ -7,7 +7,15 @@ from collections.abc import Mapping
 
 from evenrank.wikipedia.annotate.inline import ENGLISH, Namespaces
 from evenrank.wikipedia.annotate.work_counts import WorkCounts, count_work
-from evenrank.wikipedia.mediawiki.client import Record, WikiClient, object_at, record_number, records, text
+from evenrank.wikipedia.mediawiki.client import (
+    NEWEST_TEXT,
+    Record,
+    WikiClient,
+    newest_text,
+    record_number,
+    records,
+    text,
+)
 from evenrank.wikipedia.mediawiki.titles import ARTICLE, PER_CALL
 
 
@@ -23,7 +31,7 @@ def count_on_wiki(
     page_ids = list(titles)
     for start in range(0, len(page_ids), PER_CALL):
         some = "|".join(map(str, page_ids[start : start + PER_CALL]))
-        for part in client.query(pageids=some, prop="info|revisions", rvprop="content", rvslots="main"):
+        for part in client.query(pageids=some, **{**NEWEST_TEXT, "prop": "info|revisions"}):
             for record in records(part, "pages"):
                 wikitext = _wikitext_of(record, titles)
                 if wikitext is not None:
@@ -33,10 +41,9 @@ def count_on_wiki(
 
 def _wikitext_of(record: Record, titles: Mapping[int, str]) -> str | None:
     """The text of an article that is the one asked for; None in the parts of an answer that do not have it."""
-    if record.get("missing") or record.get("redirect") or not record.get("revisions"):
+    if record.get("missing") or record.get("redirect"):
         return None
     wanted = titles.get(record_number(record, "pageid"), "")
     if record_number(record, "ns") != ARTICLE or text(record, "title") != unicodedata.normalize("NFC", wanted):
         return None
-    slot = object_at(records(record, "revisions")[0], "slots", "main", optional=True)
-    return text(slot, "content") if "content" in slot else None
+    return newest_text(record)

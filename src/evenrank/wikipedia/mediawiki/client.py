@@ -143,6 +143,17 @@ def records(part: Record, name: str) -> list[Record]:
     return found
 
 
+NEWEST_TEXT = {"prop": "revisions", "rvprop": "ids|content", "rvslots": "main"}
+"""What `newest_text` needs of a page."""
+
+
+def newest_text(record: Record) -> str | None:
+    """The wikitext of a page's newest revision; None in the parts of an answer that do not have it."""
+    revisions = records(record, "revisions")
+    slot = object_at(revisions[0], "slots", "main", optional=True) if revisions else {}
+    return text(slot, "content") if "content" in slot else None
+
+
 def record_number(record: Record, name: str) -> int:
     """A number of a record."""
     value = record.get(name)

@@ -1,4 +1,4 @@
-"""Publishing a list to a page of the wiki: draft, difference, preview, edit; never over anybody else's work."""
+"""Publishing a list to a page of the wiki: draft, difference, edit; never over anybody else's work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from evenrank.wikipedia.mediawiki.client import Record, WikiClient, object_at, record_number, records, text
+from evenrank.wikipedia.mediawiki.client import NEWEST_TEXT, Record, WikiClient, object_at, record_number, records, text
 from evenrank.wikipedia.mediawiki.settings import WikiAnswerError, WikiApiError, WikiError
 
 _NAME = re.compile(r"[a-z0-9-]{1,64}")
@@ -199,26 +199,10 @@ def draft(
 
 def read_page(client: WikiClient, title: str) -> Record:
     """The page of a title with its newest revision; an error when no page can have that title."""
-    fields = {"titles": title, "prop": "revisions", "rvprop": "ids|content", "rvslots": "main"}
-    pages = records(object_at(client.call(action="query", **fields), "query"), "pages")
+    pages = records(object_at(client.call(action="query", titles=title, **NEWEST_TEXT), "query"), "pages")
     if len(pages) != 1 or pages[0].get("invalid") or pages[0].get("special"):
         raise WikiError("%(title)s: not a title of this wiki", title=title)
     return pages[0]
-
-
-def preview(client: WikiClient, made: Draft) -> str:
-    """Our part as the wiki would show it: HTML of the wiki's parser, which is not ours and must be shown as such."""
-    fields = {"text": made.content, "title": made.title, "pst": "1", "prop": "text", "disablelimitreport": "1"}
-    return text(object_at(client.call(action="parse", contentmodel="wikitext", **fields), "parse"), "text")
-
-
-def show_difference(client: WikiClient, made: Draft) -> str:
-    """The change as the wiki shows it: rows of an HTML table; empty for a page that does not exist yet."""
-    if made.base_revision is None:
-        return ""
-    fields = {"fromrev": str(made.base_revision), "toslots": "main", "totext-main": made.new_text, "topst": "1"}
-    answer = client.call(action="compare", prop="diff", **fields, **{"tocontentmodel-main": "wikitext"})
-    return text(object_at(answer, "compare"), "body")
 
 
 def publish_draft(client: WikiClient, made: Draft, summary: str, account: str, *, is_bot: bool = False) -> Published:
@@ -268,8 +252,8 @@ def _edit(client: WikiClient, fields: dict[str, str]) -> Record:
 
 def _check_saved(client: WikiClient, made: Draft, revision: int) -> None:
     """An edit of other lines in the same moment is merged by the wiki; our part must have come through as it is."""
-    fields = {"revids": str(revision), "prop": "revisions", "rvprop": "ids|content", "rvslots": "main"}
-    pages = records(object_at(client.call(action="query", **fields), "query"), "pages")
+    asked = client.call(action="query", revids=str(revision), **NEWEST_TEXT)
+    pages = records(object_at(asked, "query"), "pages")
     saved = _revision(pages[0])[1] if pages else ""
     block = find_block(saved, made.name)
     if block is None or block.is_edited:

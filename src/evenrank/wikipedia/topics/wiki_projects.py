@@ -9,14 +9,20 @@ from evenrank.io.corpus import Site
 from evenrank.progress import track
 from evenrank.wikipedia.annotate.inline import site_names
 from evenrank.wikipedia.mediawiki.categories import banner_pages
-from evenrank.wikipedia.mediawiki.client import Record, WikiClient, object_at, record_number, records, text
-from evenrank.wikipedia.mediawiki.settings import WikiError
+from evenrank.wikipedia.mediawiki.client import (
+    NEWEST_TEXT,
+    WikiClient,
+    newest_text,
+    object_at,
+    record_number,
+    records,
+    text,
+)
 from evenrank.wikipedia.topics.dump_projects import PROJECT, TEMPLATE, project_name, project_scope, template_name
 from evenrank.wikipedia.topics.projects import PageList, Project, make_project
 
 PER_CALL = 50
 """Pages whose text one call returns."""
-CONTENT = {"prop": "revisions", "rvprop": "ids|content", "rvslots": "main"}
 
 
 def wiki_site(client: WikiClient) -> Site:
@@ -58,10 +64,10 @@ def _banners(client: WikiClient, site: Site, prefix: str) -> Iterator[tuple[str,
 
 def _scope(client: WikiClient, site: Site, homepage: str) -> str:
     pages = [
-        page for part in client.query(titles=homepage, redirects="1", **CONTENT) for page in records(part, "pages")
+        page for part in client.query(titles=homepage, redirects="1", **NEWEST_TEXT) for page in records(part, "pages")
     ]
-    written = [content for page in pages if (content := _content(page))]
-    return project_scope(written[0], site_names(site)) if written else ""
+    written = next(filter(None, map(newest_text, pages)), "")
+    return project_scope(written, site_names(site)) if written else ""
 
 
 def wiki_articles(client: WikiClient, page_ids: Sequence[int]) -> Iterator[tuple[Article, ...]]:
@@ -70,20 +76,9 @@ def wiki_articles(client: WikiClient, page_ids: Sequence[int]) -> Iterator[tuple
     for start in track(calls, "articles", len(calls), "call"):
         asked = "|".join(map(str, page_ids[start : start + PER_CALL]))
         found: dict[int, Article] = {}
-        for part in client.query(pageids=asked, **CONTENT):
+        for part in client.query(pageids=asked, **NEWEST_TEXT):
             for page in records(part, "pages"):
-                if content := _content(page):
+                if content := newest_text(page):
                     number = record_number(page, "pageid")
                     found[number] = Article(number, text(page, "title"), "", content)
         yield tuple(found[number] for number in sorted(found))
-
-
-def _content(page: Record) -> str:
-    """Wikitext of a page's newest revision; empty where the answer has none."""
-    if page.get("missing") or page.get("invalid"):
-        return ""
-    revisions = records(page, "revisions")
-    content = object_at(revisions[0], "slots", "main", optional=True).get("content", "") if revisions else ""
-    if not isinstance(content, str):
-        raise WikiError("the wiki's answer has no text '%(name)s'", name="content")
-    return content

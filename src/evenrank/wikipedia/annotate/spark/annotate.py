@@ -6,6 +6,7 @@ import json
 import pickle
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -23,6 +24,7 @@ from evenrank.wikipedia.annotate.labeller import (
     check_inputs,
     check_wikis,
     entities_stage,
+    facts_of,
     only_run,
     output_of,
     purpose_of,
@@ -35,7 +37,7 @@ from evenrank.wikipedia.annotate.labeller import (
 )
 from evenrank.wikipedia.annotate.quality import FEATURES, SHARE, QualityCounts, QualityModel, QuantileSketch
 from evenrank.wikipedia.annotate.record import Lookups, Scope
-from evenrank.wikipedia.annotate.settings import ROWS_VERSION, AnnotateSettings, Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
 from evenrank.wikipedia.annotate.spark.tables import (
     Frames,
     count_ways,
@@ -162,30 +164,37 @@ def annotate_on_spark(
     and the dumps under the same paths. What Wikidata says is taken from the folder `entities` where it was read before
     (`annotate_wikis_on_spark`).
     """
-    from pyspark.errors import PySparkException
-
     settings = settings or AnnotateSettings()
     model = quality_model(settings)
     check_inputs(inputs, out)
     with only_run(out):
         work = work_folder(out, is_fresh)
-        check_purpose(work, {"inputs": inputs.facts(), "settings": settings.facts(), "rows": ROWS_VERSION})
+        check_purpose(work, purpose_of(inputs.facts(), settings.facts()))
         send_package(session)
         to_do = stages(inputs, settings)
         folders = {stage.name: work / stage.name.replace(" ", "-") for stage in to_do}
         if entities is not None:
             folders[ENTITIES] = entities
-        try:
+        with _clear_errors(work, f"finished inputs are kept in {work}"):
             tallies = {stage.name: read_tables(session, stage, folders[stage.name]) for stage in to_do}
             frames = read_frames(session, folders, settings.wiki if entities is not None else None)
             report = _write(session, out, frames, tallies, inputs, settings, model)
-        except InputError:
-            shutil.rmtree(work, ignore_errors=True)
-            raise
-        except PySparkException as error:
-            raise EvenrankError(f"Spark failed: {first_line(error)} (finished inputs are kept in {work})") from error
         shutil.rmtree(work)
     return report
+
+
+@contextmanager
+def _clear_errors(work: Path, advice: str) -> Iterator[None]:
+    """A block in which a bad input ends with its work removed, and a failure of Spark with advice."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except InputError:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    except PySparkException as error:
+        raise EvenrankError(f"Spark failed: {first_line(error)} ({advice})") from error
 
 
 def read_tables(session: SparkSession, stage: Stage, folder: Path) -> dict[str, Any]:
@@ -249,7 +258,7 @@ def annotate_wikis_on_spark(
     session: SparkSession,
     is_fresh: bool = False,
 ) -> dict[str, Report]:
-    """Write a metadata file for each wiki into a folder, as `annotate.many_wikis.annotate_wikis` does.
+    """Write a metadata file for each wiki into a folder, as `annotate_wikis` does.
 
     What executors have read of Wikidata is kept in a folder beside the output until all wikis are written: after a
     crash the same call resumes with the first wiki that is missing.
@@ -258,7 +267,7 @@ def annotate_wikis_on_spark(
     wikidata = check_wikis(inputs, settings)
     with only_run(folder / "wikis"):
         work = work_folder(folder / "wikis", is_fresh)
-        check_purpose(work, purpose_of(inputs, settings))
+        check_purpose(work, purpose_of(facts_of(inputs), settings.facts()))
         entities = _read_once(session, wikidata, tuple(inputs), settings, work)
         reports = {}
         for wiki, files in inputs.items():
@@ -276,15 +285,8 @@ def _read_once(
     session: SparkSession, wikidata: Path, wikis: tuple[str, ...], settings: AnnotateSettings, work: Path
 ) -> Path:
     """The folder with what Wikidata says about the pages of all wikis."""
-    from pyspark.errors import PySparkException
-
     send_package(session)
     folder = work / "entities"
-    try:
+    with _clear_errors(work, "run the same command again"):
         read_tables(session, entities_stage(wikidata, wikis, settings), folder)
-    except InputError:
-        shutil.rmtree(work, ignore_errors=True)
-        raise
-    except PySparkException as error:
-        raise EvenrankError(f"Spark failed: {first_line(error)} (run the same command again)") from error
     return folder
