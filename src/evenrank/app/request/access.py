@@ -171,7 +171,7 @@ def least_role(request: Request) -> Role:
     return LEAST_ROLES[path][method]
 
 
-def saved_page(request: Request, saved: SavedRequest, template: str, status: int = 200, **context: Any) -> Response:
+def saved_page(request: Request, saved: SavedRequest, template: str, status: int = 200, /, **context: Any) -> Response:
     """A page of a list or search, which it has under its name, with the visitor's role and its address."""
     name = "work_list" if saved.table == "work_list" else "search"
     known = {name: saved, "role": role_of(request, saved), "address": own(request, saved.path)}
