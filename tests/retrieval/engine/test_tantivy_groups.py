@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenrank.retrieval.engine import tantivy_engine
+from evenrank.retrieval.engine import tantivy_groups
 from evenrank.retrieval.engine.protocol import Query, Restriction, WeightedTerm
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
 from evenrank.retrieval.query.candidates import CandidateSettings, group_masks
@@ -64,21 +64,21 @@ def test_the_same_pages_and_scores_as_a_search_for_each_group(
 ) -> None:
     terms = [WeightedTerm("text", (word,), weight) for word, weight in zip(words, (1.0, 0.5, 2.0), strict=False)]
     queries = [Query(terms, k, Restriction(each, up_to_page_id=up_to)) for each in groups]
-    assert tantivy_engine.differ_in_groups_only(queries)
+    assert tantivy_groups.differ_in_groups_only(queries)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tantivy_engine, "FIRST_DEPTH", first_depth)
+        patch.setattr(tantivy_groups, "FIRST_DEPTH", first_depth)
         assert together(engine, queries) == one_by_one(engine, queries)
 
 
 def test_all_groups_take_a_few_searches(engine: TantivyEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     searches = []
-    original = tantivy_engine.find_common
+    original = tantivy_groups.find_common
 
-    def counted(*arguments: Any) -> tantivy_engine.CommonHits:
+    def counted(*arguments: Any) -> tantivy_groups.CommonHits:
         searches.append(original(*arguments))
         return searches[-1]
 
-    monkeypatch.setattr(tantivy_engine, "find_common", counted)
+    monkeypatch.setattr(tantivy_groups, "find_common", counted)
     terms = [WeightedTerm("text", ("hors",))]
     queries = [Query(terms, 2, Restriction(each)) for each in GROUPS]
     assert together(engine, queries) == one_by_one(engine, queries)
@@ -89,7 +89,7 @@ def test_all_groups_take_a_few_searches(engine: TantivyEngine, monkeypatch: pyte
 def test_other_questions_are_searched_for_one_by_one(engine: TantivyEngine) -> None:
     terms = [WeightedTerm("text", ("hors",))]
     queries = [Query(terms, 3, Restriction(each)) for each in GROUPS]
-    assert not tantivy_engine.differ_in_groups_only(queries[:2])
+    assert not tantivy_groups.differ_in_groups_only(queries[:2])
     for other in (
         Query(terms, 4, Restriction(GROUPS[0])),
         Query(list(terms), 3, Restriction(GROUPS[0])),
@@ -98,7 +98,7 @@ def test_other_questions_are_searched_for_one_by_one(engine: TantivyEngine) -> N
         Query(terms, 3, Restriction(GROUPS[0], up_to_page_id=9)),
     ):
         mixed = [*queries, other]
-        assert not tantivy_engine.differ_in_groups_only(mixed)
+        assert not tantivy_groups.differ_in_groups_only(mixed)
         assert together(engine, mixed) == one_by_one(engine, mixed)
 
 
