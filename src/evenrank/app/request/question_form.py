@@ -330,6 +330,7 @@ def question_routes(
     def check_form(request: Request, fields: Fields) -> Response:
         return check(request, kind, fields)
 
+    show_form.__name__, check_form.__name__ = f"ask_for_{kind}", f"check_{kind}"  # under which requests are counted
     return [
         Route(f"{path}/new", expensive(show_form)),
         Route(f"{path}/check", with_form(check_form, is_expensive=True), methods=["POST"]),
