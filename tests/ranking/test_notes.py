@@ -54,8 +54,8 @@ def all_in_africa(folder: Path, regions: list[str]) -> tuple[evenrank.Collection
             "sub-region (--set information=sub-region,gender --set scored=sub-region,gender)",
         ),
         (AFRICAN, "geography", "refine it to sub-region (--set information=sub-region --set scored=sub-region)"),
-        (["Western Africa"], "geography", "take the field as it is (--target field)"),
-        ([], "geography", "take the field as it is (--target field)"),
+        (["Western Africa"], "geography", "use the candidates' own shares as the target (--target field)"),
+        ([], "geography", "use the candidates' own shares as the target (--target field)"),
     ],
 )
 def test_only_what_would_help_is_proposed(tmp_path: Path, regions: list[str], information: str, advised: str) -> None:
@@ -63,7 +63,7 @@ def test_only_what_would_help_is_proposed(tmp_path: Path, regions: list[str], in
     collection, run = all_in_africa(tmp_path, regions)
     ranked = evenrank.rank(collection, 1, candidates=run, settings={"information": information}, workers=1)
     notes = [note for note in ranked.notes if "one group" in note]
-    assert notes == [f"nearly all of the field is in one group of geography in topic 1 (Africa 100%): {advised}"]
+    assert notes == [f"most articles whose geography is known are in one group in topic 1 (Africa 100%): {advised}"]
 
 
 @pytest.mark.parametrize(("task", "measure"), [(1, "AWRF@50"), (2, "EE-L")])

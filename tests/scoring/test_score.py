@@ -139,7 +139,7 @@ def test_several_systems_rankings_and_groupings() -> None:
     for system in found.systems:
         for scores in system.queries.values():
             assert scores["EE-L"] >= 0.0
-    assert "of 4 ranked items have no known group" in found.notes[0]
+    assert "of 4 ranked items lack a group in some groupings and count there in none" in found.notes[0]
     with pytest.raises(EvenrankError, match="several systems"):
         found.scores  # noqa: B018
     with pytest.raises(UnknownNameError, match="did you mean 'one'"):

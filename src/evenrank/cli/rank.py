@@ -45,8 +45,8 @@ TARGET = click.option(
     metavar="track|field|equal|world|FILE",
     default="track",
     show_default=True,
-    help="Where the target comes from: half the field and half the world, the field as it is, equal shares, the world, "
-    "or a table of groups and shares.",
+    help="Where the target comes from: half the candidates by relevance and half the world, the candidates alone, "
+    "equal shares, the world, or a table of groups and shares.",
 )
 ATTENTION = click.option(
     "--attention",

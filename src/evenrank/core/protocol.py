@@ -84,7 +84,7 @@ class Protocol:
     confidence: float = 0.95
     """Coverage of the interval."""
     blend: float = 0.5
-    """Share of the world in a target, from 0 to 1; the rest is the field's."""
+    """Share of the world in a target, from 0 to 1; the rest is that of the relevant pages."""
     operation_order: Literal["any", "published"] = "any"
     """Order of floating-point operations over very many groups: any, or that of the published code wherever the topics
     are so few that the last bit of a score decides an interval."""

@@ -181,7 +181,7 @@ def _weakened(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping
 
 
 def _concentrated(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
-    """Dimensions in which nearly all of a topic's field is in one group."""
+    """Dimensions in which most of a topic's candidates are in one group."""
     unfit: dict[tuple[str, str], dict[int, str]] = {}
     for one in results:
         for found in one.concentrations:
@@ -190,16 +190,16 @@ def _concentrated(results: Sequence[TopicRankings], job: RankingJob, titles: Map
     for (dimension, finer), topics in unfit.items():
         them = "" if len(results) == 1 else " for it" if len(topics) == 1 else " for them"
         yield (
-            f"nearly all of the field is in one group of {dimension} {_named(topics, titles)}: "
+            f"most articles whose {dimension} is known are in one group {_named(topics, titles)}: "
             f"{_way_out(dimension, finer, job.settings.information, them)}"
         )
 
 
 def _way_out(dimension: str, finer: str, information: Sequence[str], them: str) -> str:
-    """What can be done about a dimension that does not fit: leave it out, refine it, or take the field as it is."""
+    """What can be done about a dimension that does not fit: leave it out, refine it, or count candidates alone."""
     others = ",".join(name for name in information if name != dimension)
     if not others and not finer:
-        return f"take the field as it is{them} (--target field)"
+        return f"use the candidates' own shares as the target{them} (--target field)"
     leave = f"leave {dimension} out of the target{them} (--set information={others} --set scored={others})"
     refined = ",".join(dict.fromkeys(finer if name == dimension else name for name in information))
     refine = f"refine it{'' if others else them} to {finer} (--set information={refined} --set scored={refined})"

@@ -434,7 +434,9 @@ class ItemProblem:
         items = np.flatnonzero(is_ranked)
         n_unknown = int((self.joint.rows[self.joint.page_type[items], 0] >= 1.0).sum())
         if n_unknown:
-            note = f"{n_unknown:,} of {len(items):,} ranked items have no known group and count in none"
+            several = self.wanted is not None and len(self.wanted.groupings.parts) > 1
+            how = "lack a group in some groupings and count there" if several else "have no known group and count"
+            note = f"{n_unknown:,} of {len(items):,} ranked items {how} in none"
             notes.append(note + (" (are the ids the same in both?)" if n_unknown == len(items) else ""))
 
     def _listed(self, queries: Ints) -> str:

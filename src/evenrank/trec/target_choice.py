@@ -28,9 +28,9 @@ from evenrank.trec.dimensions import DIMENSIONS
 
 TargetWord = Literal["track", "field", "equal", "world"]
 TARGET_WORDS: dict[str, str] = {
-    "track": "half the field, half the world (the track's)",
-    "field": "as the field is",
-    "equal": "every group that the field has the same",
+    "track": "half the candidates by relevance, half the world (the track's)",
+    "field": "as the candidates are, by relevance",
+    "equal": "the same for every group that the candidates have",
     "world": "as the world is",
 }
 """Words for targets, and what they mean."""
