@@ -8,11 +8,14 @@ from starlette.testclient import TestClient
 
 from evenrank.app.articles.collection_view import correct_regions, region_dimension
 from evenrank.app.fairness.disclosure import disclosure_of
-from evenrank.app.lists.corrections import item_address, load_corrections
 from evenrank.app.lists.work_list import WorkList, load_list
+from evenrank.app.pages.corrections import item_address
+from evenrank.app.searches.draws import kinds_with_corrections, make_draw
+from evenrank.app.searches.saved_search import SavedSearch, load_search
 from evenrank.app.settings import WebSettings
 from evenrank.app.state import AppState
 from evenrank.app.storage.administration import remove_person
+from evenrank.app.storage.corrections import Correction, load_corrections, save_correction
 from evenrank.trec.collection import Collection
 from tests.app.conftest import client_of, posted
 from tests.desk_collections import QUESTION
@@ -155,6 +158,100 @@ def test_corrections_go_with_the_list_and_lose_the_name_of_who_left(state: AppSt
     made = loaded(state, path)
     correct(client, path, int(made.page_ids[0]))
     remove_person(state.store, made.owner)  # which removes the list, too
+    assert load_corrections(state.store, made) == []
+
+
+def searched(state: AppState, path: str) -> SavedSearch:
+    found = load_search(state.store, path.rpartition("/")[2])
+    assert found is not None
+    return found
+
+
+def share_of_draws(state: AppState, path: str, region: str, n_draws: int) -> float:
+    """Attention that new draws give to a region as the corrections have it."""
+    dimension = region_dimension(state.collection)
+    assert dimension is not None
+    given = 0.0
+    for at in range(n_draws):
+        search = searched(state, path)
+        draw = make_draw(state, search, f"editor-{at}-{region}")
+        collection = state.collection_of(search)
+        masks = collection.masks["geography"][collection.rows_of(draw.page_ids)]
+        weights = search.question.weights(len(draw.page_ids))
+        given += float(weights[masks == 1 << dimension.groups.index(region)].sum() / weights.sum())
+    return given / n_draws
+
+
+def test_a_correction_of_a_search_counts_in_its_next_draw(state: AppState, client: TestClient) -> None:
+    """Sixty articles of Europe are corrected to Oceania. Draws that knew nothing of it would give Oceania two fifths of
+    the attention."""
+    path, other = posted(client, "/searches", QUESTION), posted(client, "/searches", QUESTION)
+    draw = posted(client, f"{path}/draws")
+    assert "Wrong region?" in client.get(draw).text
+    search, dimension = searched(state, path), region_dimension(state.collection)
+    assert dimension is not None
+    masks = state.collection.masks["geography"][state.collection.rows_of(search.page_ids)]
+    europe = search.page_ids[masks == 1 << dimension.groups.index("Europe")]
+    best = europe[np.argsort(-search.relevance[search.places_of(europe)], kind="stable")][:60]
+    [first] = [page for page in regions_in(client, draw) if page in best][:1]
+    assert f'{path}/corrections?page={first}"' in client.get(draw).text
+    form = client.get(f"{path}/corrections?page={first}").text
+    assert "The region in the data: Europe" in form
+    assert "from the next draw on" in form
+    before = share_of_draws(state, path, OCEANIA, 3)
+    assert correct(client, path, first, note="In Fiji") == 303
+    for page in best.tolist():
+        save_correction(state.store, search, Correction(page, OCEANIA, "", "me", "", "2026-01-01 00:00:00"))
+    assert regions_in(client, draw)[first] == [OCEANIA]  # the articles of a draw stay, what is said of them does not
+    assert "Region corrected" in client.get(draw).text
+    assert "60 corrected regions" in client.get(f"{path}/corrections").text
+    assert 'aria-current="page">Corrected regions' in client.get(f"{path}/corrections").text
+    after = share_of_draws(state, path, OCEANIA, 4)
+    assert after < 2 * before < 0.2
+    corrected = make_draw(state, searched(state, path), "somebody")
+    assert set(best.tolist()) & set(corrected.page_ids.tolist())
+    assert regions_in(client, posted(client, f"{other}/draws")).get(first, ["Europe"]) == ["Europe"]
+    assert client.get(path).status_code == client.get(f"{path}/fairness").status_code == 200
+
+
+def test_a_kind_that_the_plan_does_not_know_is_drawn(state: AppState, client: TestClient) -> None:
+    path = posted(client, "/searches", QUESTION)
+    search = searched(state, path)
+    page = int(search.page_ids[np.argmax(search.relevance)])
+    correct(client, path, page, region="")
+    changed = searched(state, path)
+    kinds, rows = kinds_with_corrections(state, changed)
+    place = int(search.places_of(np.array([page]))[0])
+    assert np.array_equal(np.delete(kinds, place), np.delete(search.kinds, place))
+    assert rows[kinds[place]].sum() == pytest.approx(1.0)
+    assert len(make_draw(state, changed, "somebody").page_ids) == 50
+    assert kinds_with_corrections(state, search)[0].tolist() == search.kinds.tolist()
+
+
+def test_what_is_corrected_out_of_the_groups_of_a_search_is_not_drawn(state: AppState, client: TestClient) -> None:
+    path = posted(client, "/searches", {**QUESTION, "within-geography": "Europe", "dimension-geography": "1"})
+    search = searched(state, path)
+    draw = make_draw(state, search, "one")
+    for page in draw.page_ids[:10].tolist():
+        assert correct(client, path, page, region="Asia") == 303
+    drawn = make_draw(state, searched(state, path), "another").page_ids
+    assert not set(draw.page_ids[:10].tolist()) & set(drawn.tolist())
+    assert correct(client, path, int(draw.page_ids[0]), action="undo") == 303
+    assert len(load_corrections(state.store, searched(state, path))) == 9
+
+
+def test_corrections_of_a_search_have_its_roles_and_go_with_it(state: AppState, client: TestClient) -> None:
+    path, listed = posted(client, "/searches", QUESTION), posted(client, "/lists", QUESTION)
+    made = searched(state, path)
+    page, reading, worker = int(made.page_ids[0]), f"/searches/{made.reader}", client_of(state)
+    assert correct(worker, reading, page) == 403
+    assert worker.get(f"{reading}/corrections").status_code == 403
+    assert correct(worker, path, page, region="women") == 400
+    assert correct(worker, path, 999_999_999) == 400
+    assert correct(worker, path, page) == 303
+    assert correct(client_of(state), path, page, region="Asia") == 400
+    assert load_corrections(state.store, loaded(state, listed)) == []  # of the same number, maybe, but no search
+    assert client.post(f"{path}/manage", data={"action": "delete", "sure": "yes"}).status_code == 303
     assert load_corrections(state.store, made) == []
 
 

@@ -109,11 +109,11 @@ def test_sharing_a_filtered_list_shares_what_is_seen(client: TestClient, state: 
     n_stubs = len(client.get(f"{list_path}.json?class=Stub").json()["articles"])
     for path in shared:
         seen = client_of(state).get(path).text
-        assert f"{n_stubs:,} articles pass the filter." in seen
+        assert f"{n_stubs:,} articles match the filter." in seen
 
 
 def test_nothing_passes_the_filter(client: TestClient, list_path: str) -> None:
-    assert "No article of the list passes the filter" in client.get(f"{list_path}?q=zzzzzzzz").text
+    assert "No article in the list matches the filter" in client.get(f"{list_path}?q=zzzzzzzz").text
 
 
 def test_fairness_is_that_of_our_own_evaluator(state: AppState, list_path: str) -> None:
@@ -248,7 +248,7 @@ def test_a_list_that_is_shorter_than_asked_says_why(client: TestClient) -> None:
 def test_a_filter_that_one_article_passes(client: TestClient, list_path: str) -> None:
     title = client.get(f"{list_path}.txt").text.splitlines()[0]
     html = client.get(list_path, params={"q": title, "sort": "title"}).text
-    assert "1 article passes the filter." in html
+    assert "1 article matches the filter." in html
 
 
 @pytest.mark.parametrize("area", ["lists", "searches"])

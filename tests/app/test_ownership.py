@@ -104,7 +104,7 @@ def test_a_list_is_renamed_archived_and_deleted(client: TestClient) -> None:
     client.post(f"{path}/manage", data={"action": "rename", "name": "Openings <b>"})
     assert "Openings &lt;b&gt;" in client.get(path).text
     assert "Openings" in client.get("/mine?q=openings").text
-    assert "No title has these words" in client.get("/mine?q=zzz").text
+    assert "No title contains these words" in client.get("/mine?q=zzz").text
     client.post(f"{path}/manage", data={"action": "archive"})
     assert "Archived" in client.get("/mine?q=openings").text
     assert client.post(f"{path}/manage", data={"action": "delete"}).status_code == 400

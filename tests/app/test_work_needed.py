@@ -22,6 +22,7 @@ from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
 from evenrank.wikipedia.annotate.work_counts import WorkCounts
+from evenrank.wikipedia.mediawiki.article_work import WikiFacts
 from tests.app.conftest import UNLIMITED, client_of, posted
 
 RIVERS = {"title": "Rivers", "keywords": "river", "fairness": "1", "best": "FA"}
@@ -35,7 +36,7 @@ TEXTS = {
 def rivers(folder: Path, texts: dict[int, str], quality: str = "Stub") -> Collection:
     folder.mkdir()
     pages = [
-        {"page_id": page, "quality_score": page / 9, "quality_score_disc": quality, "geographic_locations": ["Asia"]}
+        {"page_id": page, "quality_score": page / 50, "quality_score_disc": quality, "geographic_locations": ["Asia"]}
         for page in texts
     ]
     articles = [{"id": page, "title": f"River {page}", "url": "", "text": text} for page, text in texts.items()]
@@ -162,11 +163,68 @@ def test_counts_of_the_wiki_replace_those_of_the_corpus(state: AppState, client:
     path = posted(client, "/lists", RIVERS)
     work_list = load_list(state.store, path.rpartition("/")[2])
     assert work_list is not None
-    save_wiki_counts(state.store, work_list, {1: WorkCounts(900, 2, 4, 1, 9, 0, 0)})
-    assert load_wiki_counts(state.store, work_list)[1].sources == 4
+    save_wiki_counts(state.store, work_list, {1: WikiFacts(WorkCounts(900, 2, 4, 1, 9, 0, 0))})
+    assert load_wiki_counts(state.store, work_list)[1].work.sources == 4
     assert set(shown(client, path, "?needs=citations")) == {"River 2"}
     [first] = [one for one in client.get(f"{path}.json").json()["articles"] if one["page_id"] == 1]
     assert first["work"]["sources"] == 4
+
+
+def test_page_views_and_importance_of_the_wiki(state: AppState, client: TestClient) -> None:
+    """A column, filters and orders once the wiki has said them; what it did not say stays unknown."""
+    path = posted(client, "/lists", RIVERS)
+    assert ">Views</th>" not in client.get(path).text
+    work_list = load_list(state.store, path.rpartition("/")[2])
+    assert work_list is not None
+    counted = WorkCounts(900, 2, 4, 1, 9, 0, 0)
+    said = {1: WikiFacts(counted, 70, "Low"), 2: WikiFacts(counted, 5_000, "Top"), 3: WikiFacts(counted)}
+    save_wiki_counts(state.store, work_list, said)
+    assert load_wiki_counts(state.store, work_list) == said
+    html = client.get(path).text
+    assert ">Views</th>" in html
+    assert "5,000</td>" in html
+    assert shown(client, path, "?sort=views") == ["River 2", "River 1", "River 3"]
+    assert shown(client, path, "?views=few") == ["River 1"]
+    assert shown(client, path, "?sort=importance") == ["River 2", "River 1", "River 3"]
+    assert shown(client, path, "?importance=Top") == ["River 2"]
+    rows = {row["page_id"]: row for row in csv.DictReader(io.StringIO(client.get(f"{path}.csv").text))}
+    assert [rows[page]["page_views"] for page in "123"] == ["70", "5000", ""]
+    assert [rows[page]["importance"] for page in "123"] == ["Low", "Top", ""]
+    assert "!! Page views !!" in client.get(f"{path}.table.wiki").text
+    again = posted(client, f"{path}/refresh").removesuffix("/changes")  # of whatever version
+    assert shown(client, again, "?sort=views")[0] == "River 2"
+
+
+def test_views_of_the_collection_are_not_mixed_with_those_of_the_wiki(state: AppState) -> None:
+    """They are of different times."""
+    known = replace(state, collection=replace(state.collection, page_views=np.array([3, 2, -1], np.int64)))
+    client = client_of(replace(known, results=LRUCache(), cell_cache=LRUCache()))
+    path = posted(client, "/lists", RIVERS)
+    work_list = load_list(state.store, path.rpartition("/")[2])
+    assert work_list is not None
+    save_wiki_counts(state.store, work_list, {2: WikiFacts(WorkCounts(900, 2, 4, 1, 9, 0, 0), 5_000)})
+    assert {one["page_id"]: one["page_views"] for one in client.get(f"{path}.json").json()["articles"]} == {
+        1: 3,
+        2: 2,
+        3: None,
+    }
+
+
+def test_counts_that_were_kept_before_views_are_read(state: AppState, client: TestClient) -> None:
+    path = posted(client, "/lists", RIVERS)
+    work_list = load_list(state.store, path.rpartition("/")[2])
+    assert work_list is not None
+    with state.store.transaction() as connection:
+        row = (work_list.series, 1, "[900,2,4,1,9,0,0]", "2026-01-01 00:00:00")
+        connection.execute("INSERT INTO wiki_count (series, page_id, counts, created) VALUES (?, ?, ?, ?)", row)
+    assert load_wiki_counts(state.store, work_list) == {1: WikiFacts(WorkCounts(900, 2, 4, 1, 9, 0, 0))}
+
+
+def test_a_bracket_here_and_there_is_no_wikitext(tmp_path: Path) -> None:
+    texts = {page: f"River {page}." for page in range(1, 41)} | {7: "A river [[of links]]."}
+    facts = open_facts(rivers(tmp_path / "mostly-plain", texts))
+    assert facts is not None
+    assert not facts.has_markup
 
 
 def test_without_a_wiki_nothing_can_be_counted_there(client: TestClient) -> None:

@@ -212,7 +212,7 @@ def test_what_articles_lack_is_counted_on_the_wiki(browser: Browser, place: Plac
     page.get_by_role("button", name=re.compile("Make the list|Make")).first.click()
     page.wait_for_url(re.compile(r"/lists/[\w-]{22}"))
     expect(page.locator("table.articles")).not_to_contain_text(re.compile(r"2[3-9] citations needed"))
-    page.get_by_role("button", name="Count what these articles lack").click()
+    page.get_by_role("button", name="Ask the wiki what these articles lack").click()
     expect(page.locator("table.articles")).to_contain_text(re.compile(r"2[3-9] citations needed"))
     page.screenshot(path=place.folder / "counted.png", full_page=True)
     page.goto(f"{page.url}?needs=citations")

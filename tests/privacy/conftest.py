@@ -28,17 +28,15 @@ def title_of(person: int) -> str:
     return f"Sculptor {person:04d}"
 
 
-def are_women() -> np.ndarray:
+def are_women(seed: int = SEED) -> np.ndarray:
     """The gender of each person, which attackers want to know: a fair coin."""
-    return np.random.default_rng(SEED).permutation(N_PEOPLE) % 2 == 0
+    return np.random.default_rng(seed).permutation(N_PEOPLE) % 2 == 0
 
 
-@pytest.fixture(scope="session")
-def people(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    """Sculptors with the same words, class and length; the first half is of one region, the other of another."""
-    folder = tmp_path_factory.mktemp("people")
+def make_people(folder: Path, women: np.ndarray) -> Collection:
+    """Sculptors with the same words, class and length, half of whom are of one region; who is a woman is given."""
     metadata, corpus = [], []
-    for person, is_woman in enumerate(are_women().tolist()):
+    for person, is_woman in enumerate(women.tolist()):
         metadata.append(
             {
                 "page_id": person + 1,
@@ -58,7 +56,12 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return collection
 
 
-def _open(people: Collection, store: Path, *, shows_totals: bool) -> Iterator[AppState]:
+@pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return make_people(tmp_path_factory.mktemp("people"), are_women())
+
+
+def opened(people: Collection, store: Path, *, shows_totals: bool) -> Iterator[AppState]:
     state = open_state(people.path, replace(UNLIMITED, store=store, shows_totals=shows_totals))
     yield state
     state.close()
@@ -67,10 +70,10 @@ def _open(people: Collection, store: Path, *, shows_totals: bool) -> Iterator[Ap
 @pytest.fixture
 def usual(people: Collection, tmp_path: Path) -> Iterator[AppState]:
     """A server as it is by default, with a store of its own."""
-    yield from _open(people, tmp_path / "usual.sqlite", shows_totals=False)
+    yield from opened(people, tmp_path / "usual.sqlite", shows_totals=False)
 
 
 @pytest.fixture
 def with_totals(people: Collection, tmp_path: Path) -> Iterator[AppState]:
     """A server whose operator shows totals."""
-    yield from _open(people, tmp_path / "totals.sqlite", shows_totals=True)
+    yield from opened(people, tmp_path / "totals.sqlite", shows_totals=True)

@@ -30,7 +30,6 @@ from evenrank.app.assess.judging import open_judging
 from evenrank.app.assess.organise_pages import routes as organise
 from evenrank.app.assess.people_pages import routes as people
 from evenrank.app.assess.score_pages import routes as scores
-from evenrank.app.lists.corrections import routes as corrections
 from evenrank.app.lists.pages import routes as lists
 from evenrank.app.lists.red_links import routes as red_links
 from evenrank.app.lists.wiki_counts import routes as wiki_counts
@@ -46,6 +45,7 @@ from evenrank.app.middleware.guards import (
 from evenrank.app.middleware.limits import AccessLog, Buckets, LimitBodies, LimitRates, RequestCounts
 from evenrank.app.pages.admin import remove_expired_regularly
 from evenrank.app.pages.admin import routes as admin
+from evenrank.app.pages.corrections import routes as corrections
 from evenrank.app.pages.errors import HANDLERS, AnswerFailures
 from evenrank.app.pages.home import example_of, prepare_example
 from evenrank.app.pages.home import routes as home

@@ -1,10 +1,11 @@
-"""Page views: how often each page was read, from a table of two columns or from Wikimedia's own counts."""
+"""Page views: how often each page was read, from a table of two columns or from Wikimedia's own dumps of counts."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -19,7 +20,11 @@ UNKNOWN_VIEWS = -1
 MAX_FAULTS = 50
 MOST_VIEWS = 2**53
 """Largest number that is believed."""
-FIX = "give two columns (page id or title, views), or a file of Wikimedia's pageview_complete"
+FIX = "give two columns (page id or title, views), or a file of Wikimedia's pageview_complete or pageviews"
+_COMPLETE = re.compile(r"(\S+) (\S+) (\d+|null) \S+ (\d{1,15})(?: \S+)?")
+"""A line of pageview_complete: wiki, title, page id, access, views of the day or month, and of its parts."""
+_HOURLY = re.compile(r"(\S+) (\S+) (\d{1,15}) \d+")
+"""A line of an hour's pageviews: wiki, title, views, and what once were bytes."""
 
 
 @dataclass(frozen=True)
@@ -37,18 +42,18 @@ def read_page_views(
 ) -> PageViews:
     """The views in a file, for pages with ascending ids. Several lines of a page are added up.
 
-    Lines are `page id or title, views` with a comma or tab between them, or `wiki title page-id access views …` with
-    blanks, as Wikimedia writes them; of those, the lines of `LANGUAGE.wikipedia` count. Titles can be matched only
-    where the collection has articles.
+    Lines are `page id or title, views` with a comma or tab between them, or `wiki title page-id access views …` or
+    `wiki title views bytes` with blanks, as Wikimedia writes them for days and months and for hours; of those, the
+    lines of the language's Wikipedia count. Titles can be matched only where the collection has articles.
     """
     row_of_id = {int(page): row for row, page in enumerate(page_ids.tolist())}
     row_of_title = {title: row for row, title in enumerate(titles or ()) if title}
     views = np.full(len(page_ids), UNKNOWN_VIEWS, np.int64)
     faults: list[Fault] = []
     n_elsewhere = 0
-    for key, count in _entries(path, f"{language}.wikipedia", faults):
-        row = row_of_id.get(int(key)) if key.isascii() and key.isdecimal() else None
-        row = row_of_title.get(key.replace("_", " ")) if row is None else row
+    for number, title, count in _entries(path, language, faults):
+        row = row_of_id.get(int(number)) if number.isascii() and number.isdecimal() else None
+        row = row_of_title.get(title.replace("_", " ")) if row is None else row
         if row is None:
             n_elsewhere += 1
         else:
@@ -62,28 +67,42 @@ def read_page_views(
     return PageViews(views, n_elsewhere)
 
 
-def _entries(path: str | os.PathLike[str], wiki: str, faults: list[Fault]) -> Iterator[tuple[str, int]]:
-    """Page and views of each entry; what cannot be read goes to `faults`."""
+def _entries(path: str | os.PathLike[str], language: str, faults: list[Fault]) -> Iterator[tuple[str, str, int]]:
+    """Page id, if any, title and views of each entry; what cannot be read goes to `faults`."""
     with open_compressed(path) as raw, io.TextIOWrapper(raw, "utf-8", errors="replace", newline="") as file:
         first = next((text for text in file if text.strip()), "")
         lines = chain([first], file)
-        if "\t" not in first and "," not in first and len(first.split(" ")) >= 5:
-            cells: Iterator[list[str]] = (_counted(text, wiki) for text in lines)
+        if _COMPLETE.fullmatch(first.rstrip("\r\n")):
+            yield from (entry for text in lines if (entry := _of_days(text, language)))
+        elif _HOURLY.fullmatch(first.rstrip("\r\n")):
+            yield from (entry for text in lines if (entry := _of_an_hour(text, language)))
         else:
-            cells = iter(csv.reader(lines, delimiter="\t" if "\t" in first else ","))
-        for line, row in enumerate(cells, 1):
-            if not row:
-                continue
-            count = row[1].strip().replace(",", "") if len(row) == 2 else ""
-            if count.isascii() and count.isdecimal() and int(count) <= MOST_VIEWS:
-                yield row[0].strip(), int(count)
-            elif line > 1:  # the first line may be a head
-                faults.append(Fault(os.fspath(path), line, f"no page and views, but {','.join(row)[:60]!r}", FIX))
+            yield from _of_a_table(path, csv.reader(lines, delimiter="\t" if "\t" in first else ","), faults)
 
 
-def _counted(text: str, wiki: str) -> list[str]:
-    """Page and views of a line of Wikimedia's counts; nothing for another wiki."""
-    cells = text.split()
-    if len(cells) < 5 or cells[0] != wiki:
-        return []
-    return [cells[2] if cells[2].isdecimal() else cells[1], cells[4]]
+def _of_a_table(
+    path: str | os.PathLike[str], rows: Iterable[list[str]], faults: list[Fault]
+) -> Iterator[tuple[str, str, int]]:
+    """The entries of a table of two columns, the first of which is an id or a title."""
+    for line, row in enumerate(rows, 1):
+        if not row:
+            continue
+        page, count = row[0].strip(), row[1].strip().replace(",", "") if len(row) == 2 else ""
+        if count.isascii() and count.isdecimal() and int(count) <= MOST_VIEWS:
+            yield page, page, int(count)
+        elif line > 1:  # the first line may be a head
+            faults.append(Fault(os.fspath(path), line, f"no page and views, but {','.join(row)[:60]!r}", FIX))
+
+
+def _of_days(text: str, language: str) -> tuple[str, str, int] | None:
+    """The entry of a line of `pageview_complete`; None for another wiki, and for what cannot be read."""
+    found = _COMPLETE.fullmatch(text.rstrip("\r\n"))
+    is_ours = found is not None and found[1] == f"{language}.wikipedia"
+    return (found[3], found[2], int(found[4])) if found and is_ours else None
+
+
+def _of_an_hour(text: str, language: str) -> tuple[str, str, int] | None:
+    """The entry of a line of `pageviews`, where `en`, `en.m` and `en.zero` are the English Wikipedia; else None."""
+    found = _HOURLY.fullmatch(text.rstrip("\r\n"))
+    is_ours = found is not None and found[1] in (language, f"{language}.m", f"{language}.zero")
+    return ("", found[2], int(found[3])) if found and is_ours else None

@@ -28,6 +28,7 @@ from evenrank.parallel import n_cores
 from evenrank.retrieval.query.evidence import Reasons
 from evenrank.trec.collection import Collection
 from evenrank.wikipedia.annotate.work_counts import NOT_COUNTED, WorkCounts, count_work
+from evenrank.wikipedia.mediawiki.article_work import WikiFacts
 
 KINDS = ("text", "sections", "sources", "images", "links")
 """What an article can have too little of, in the order in which it is said to be missing."""
@@ -39,6 +40,8 @@ GOOD = WORK_ORDER.index("GA")
 """Articles of this class and above are what the others are compared with."""
 SHARE = 0.25
 """Below this share of the median of good articles, something counts as missing."""
+LEAST_MARKUP = 0.05
+"""Share of articles with markup from which a corpus is wikitext: some plain texts have a bracket or two, as well."""
 CANNOT_WRITE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 """Errors of a folder that can only be read."""
 LOG = logging.getLogger("evenrank.app")
@@ -91,7 +94,8 @@ def open_facts(collection: Collection, folder: Path | None = None) -> ArticleFac
     counts: NDArray[np.int32] = np.load(path, mmap_mode="r")
     if counts.shape != (len(collection), len(WorkCounts._fields)):
         return None
-    has_markup = bool((counts[:, 1 : len(KINDS)] > 0).any())
+    is_counted = counts[:, 0] > 0
+    has_markup = bool(np.mean((counts[is_counted, 1 : len(KINDS)] > 0).any(axis=1)) >= LEAST_MARKUP)
     return ArticleFacts(counts, enough_of(counts, np.asarray(collection.quality_class)), has_markup)
 
 
@@ -249,9 +253,9 @@ class ArticleList:
     earlier_titles: Sequence[str] | None = None
     """Titles of pages that the collection no longer has, beside `page_ids`; None when it has all of them."""
     importance: Mapping[int, str] = field(default_factory=dict)
-    """Importance by page id, where a project's banner gives it."""
-    on_wiki: Mapping[int, WorkCounts] = field(default_factory=dict)
-    """What was counted on the wiki itself, by page id; it is newer than the corpus."""
+    """Importance by page id, where the banner of a project gives it."""
+    on_wiki: Mapping[int, WikiFacts] = field(default_factory=dict)
+    """What the wiki itself said, by page id; what was counted there is newer than the corpus."""
 
     def __len__(self) -> int:
         return len(self.page_ids)
@@ -274,9 +278,15 @@ class ArticleList:
         return None if known is None else np.where(rows >= 0, known[rows], -1)
 
     def views(self) -> NDArray[np.integer] | None:
-        """How often each page was read, −1 where unknown; None when the collection does not know."""
+        """How often each page was read, −1 where unknown; None when neither the collection nor the wiki says it.
+
+        All are the collection's, or all are the wiki's: theirs are of different times, and cannot be compared.
+        """
         rows, known = self.rows, self.collection.page_views
-        return None if known is None else np.where(rows >= 0, known[rows], -1)
+        if known is not None:
+            return np.where(rows >= 0, known[rows], NOT_COUNTED)
+        said = {page: facts.views for page, facts in self.on_wiki.items() if facts.views != NOT_COUNTED}
+        return np.array([said.get(page, NOT_COUNTED) for page in self.page_ids.tolist()], np.int64) if said else None
 
     def work(self) -> NDArray[np.int32] | None:
         """What was counted in each page, by the fields of `WorkCounts`; None when nothing was."""
@@ -285,7 +295,7 @@ class ArticleList:
         counts = self.facts.of(self.rows) if self.facts else np.full((len(self), len(WorkCounts._fields)), NOT_COUNTED)
         for place, page in enumerate(self.page_ids.tolist() if self.on_wiki else ()):
             if page in self.on_wiki:
-                counts[place] = self.on_wiki[page]
+                counts[place] = self.on_wiki[page].work
         return np.asarray(counts, np.int32)
 
     def titles(self) -> list[str]:

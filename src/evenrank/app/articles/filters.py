@@ -155,11 +155,11 @@ def offered_filters(articles: ArticleList) -> dict[str, Any]:
     """What forms offer: orders, kinds of work and importances of which something is known of the articles."""
     work = articles.work()
     known = {"views": articles.views() is not None, "importance": bool(articles.importance)}
+    offered = {"has_views": known["views"], "importances": IMPORTANCES if articles.importance else ()}
     known |= {name: work is not None and bool((work[:, at] >= 0).any()) for at, name in enumerate(WorkCounts._fields)}
-    return {
+    return offered | {
         "orders": {name: label for name, label in ORDERS.items() if known.get(name, True)},
         "needs": {name: label for name, label in NEEDS.items() if known[name]},
-        "importances": IMPORTANCES if articles.importance else (),
     }
 
 

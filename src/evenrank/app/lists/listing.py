@@ -26,6 +26,8 @@ def list_articles(state: AppState, work_list: WorkList) -> ArticleList:
     known = state.collection.rows_of(work_list.page_ids) >= 0
     earlier = None if known.all() else work_list.earlier_titles()
     relevance = disclosure_of(state, work_list).relevance(work_list.relevance)
+    on_wiki = load_wiki_counts(state.store, work_list)
+    importance = {page: facts.importance for page, facts in on_wiki.items() if facts.importance}
     return ArticleList(
         state.collection_of(work_list),
         work_list.page_ids,
@@ -33,8 +35,8 @@ def list_articles(state: AppState, work_list: WorkList) -> ArticleList:
         work_list.reasons,
         state.facts,
         earlier,
-        importance=work_list.importance,
-        on_wiki=load_wiki_counts(state.store, work_list),
+        importance={**importance, **work_list.importance},
+        on_wiki=on_wiki,
     )
 
 

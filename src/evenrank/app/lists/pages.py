@@ -17,11 +17,9 @@ from evenrank.app.fairness.balance import Balance, Closeness, closeness_of, clos
 from evenrank.app.fairness.comparison import N_NAMED, differ_in_few_people
 from evenrank.app.fairness.disclosure import disclosure_of, goal_in_force
 from evenrank.app.lists.analysis import balance_of, list_bars, trade_off
-from evenrank.app.lists.corrections import Correction, save_correction
 from evenrank.app.lists.listing import find_list, list_articles, make_listing
 from evenrank.app.lists.work_list import (
     WorkList,
-    corrections_to_apply,
     count_states,
     load_list,
     make_list,
@@ -37,6 +35,8 @@ from evenrank.app.request.question_form import answer, question_routes
 from evenrank.app.request.quota import check_room
 from evenrank.app.request.visitor import list_path, remember, visitor_of
 from evenrank.app.state import AppState, state_of
+from evenrank.app.storage.corrections import Correction, corrections_to_apply, save_correction
+from evenrank.wikipedia.mediawiki.article_work import VIEW_DAYS
 
 
 def create_list(request: Request, fields: Fields, corrections: Corrections = ()) -> Response:
@@ -92,7 +92,6 @@ def show_list(request: Request) -> Response:
         classes=CLASSES,
         sizes=SIZES,
         view_ranges=VIEWS,
-        has_views=state.collection.page_views is not None,
         **offered_filters(articles),
         dimensions=shown_dimensions(state.collection),
         formats=FORMATS.values(),
@@ -100,6 +99,7 @@ def show_list(request: Request) -> Response:
         states=count_states(state.store, work_list),
         corrected={page for page, _ in corrections_to_apply(state.store, work_list)},
         n_counted=len(articles.on_wiki),
+        view_days=VIEW_DAYS,
         newest=newest if newest.number > work_list.number else None,
         has_newer_data=bool(work_list.data) and work_list.data != state.data,
         **_before_and_after(state, work_list),

@@ -1,4 +1,4 @@
-"""What the articles of a list have and lack on the wiki itself: counted when somebody asks, kept with the list."""
+"""What the wiki itself says of the articles of a list: read when somebody asks, kept with the list."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from evenrank.app.state import state_of
 from evenrank.app.storage.store import now, upsert
 from evenrank.database.database import Database
 from evenrank.wikipedia.annotate.inline import Namespaces
-from evenrank.wikipedia.annotate.work_counts import WorkCounts
-from evenrank.wikipedia.mediawiki.article_work import count_on_wiki
+from evenrank.wikipedia.mediawiki.article_work import WikiFacts, count_on_wiki
 from evenrank.wikipedia.mediawiki.settings import WikiError
 
 _SAVE = upsert("wiki_count", ("series", "page_id"), "counts", "created")
 
 
-def save_wiki_counts(store: Database, work_list: WorkList, counts: dict[int, WorkCounts]) -> None:
-    """Keep counts, in place of earlier ones of the same articles."""
+def save_wiki_counts(store: Database, work_list: WorkList, counts: dict[int, WikiFacts]) -> None:
+    """Keep facts, in place of earlier ones of the same articles."""
     with store.transaction(work_list.turn) as connection:
         for page_id, found in counts.items():
-            connection.execute(_SAVE, (work_list.series, page_id, orjson.dumps(tuple(found)).decode(), now()))
+            facts = orjson.dumps((*found.work, *found[1:])).decode()
+            connection.execute(_SAVE, (work_list.series, page_id, facts, now()))
 
 
 def count_shown(request: Request, _: Fields) -> Response:

@@ -19,6 +19,7 @@ from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message, in_language
 from evenrank.app.request.question import Question
 from evenrank.app.state import AppState
+from evenrank.app.storage.corrections import corrections_from_json, corrections_to_apply, corrections_to_json
 from evenrank.app.storage.saved_request import (
     SavedRequest,
     StoredColumn,
@@ -40,6 +41,7 @@ from evenrank.ranking.job import Prepared
 from evenrank.retrieval.query.marks import Marks
 from evenrank.trec.collection import Collection
 from evenrank.wikipedia.annotate.work_counts import WorkCounts
+from evenrank.wikipedia.mediawiki.article_work import WikiFacts
 
 STATES = ("claimed", "doing", "done", "off-topic")
 NONE, RELEASE = "none", "release"
@@ -47,16 +49,6 @@ NONE, RELEASE = "none", "release"
 LABELS = {"claimed": "claimed", "doing": "in work", "done": "done", "off-topic": "not our topic"}
 """States in words."""
 _SAVE_MARK = upsert("list_mark", ("series", "page_id"), "kind", "editor", "name", "created")
-
-
-def corrections_to_json(made: Corrections) -> str | None:
-    """Corrections as they are stored; None where there are none."""
-    return to_json(made) if made else None
-
-
-def corrections_from_json(text: str) -> Corrections:
-    """Stored corrections."""
-    return tuple((int(page), str(region)) for page, region in orjson.loads(text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,11 +191,12 @@ def _awrf(exposure: NDArray[np.float64], wanted: NDArray[np.float64]) -> float:
     return awrf(exposure, wanted) if exposure.sum() > 0 and wanted.sum() > 0 else 0.0
 
 
-def load_wiki_counts(store: Database, work_list: WorkList) -> dict[int, WorkCounts]:
-    """What was counted on the wiki in articles of a list, in whatever version."""
+def load_wiki_counts(store: Database, work_list: WorkList) -> dict[int, WikiFacts]:
+    """What the wiki said of articles of a list, in whatever version."""
     query = "SELECT page_id, counts FROM wiki_count WHERE series = ?"
     rows = store.connection.execute(query, (work_list.series,)).fetchall()
-    return {row["page_id"]: WorkCounts(*orjson.loads(row["counts"])) for row in rows}
+    kept, n = {row["page_id"]: orjson.loads(row["counts"]) for row in rows}, len(WorkCounts._fields)
+    return {page: WikiFacts(WorkCounts(*values[:n]), *values[n:]) for page, values in kept.items()}
 
 
 class NotInListError(BadRequestError):
@@ -301,13 +294,6 @@ class Difference:
     @property
     def is_any(self) -> bool:
         return bool(self.added or self.improved or self.declined or self.deleted or self.left)
-
-
-def corrections_to_apply(store: Database, work_list: WorkList) -> Corrections:
-    """The corrections of a list that its next version takes."""
-    query = "SELECT page_id, region FROM correction WHERE series = ? ORDER BY page_id"
-    rows = store.connection.execute(query, (work_list.series,)).fetchall()
-    return tuple((row["page_id"], row["region"]) for row in rows)
 
 
 def remake(state: AppState, work_list: WorkList) -> WorkList:

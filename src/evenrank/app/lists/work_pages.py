@@ -21,7 +21,6 @@ from evenrank.app.lists.work_list import (
     RELEASE,
     Difference,
     WorkList,
-    corrections_to_apply,
     difference,
     list_feedback,
     marks_of,
@@ -40,6 +39,7 @@ from evenrank.app.request.forms import Fields, clean_text, whole_number, with_fo
 from evenrank.app.request.question import QuestionError
 from evenrank.app.request.visitor import list_path, name_of, own, person_of, remember, see_other, visitor_of
 from evenrank.app.state import state_of
+from evenrank.app.storage.corrections import corrections_to_apply
 from evenrank.app.storage.store import now, upsert
 from evenrank.core.records import WORK_ORDER
 from evenrank.database.database import Database

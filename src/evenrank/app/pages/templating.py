@@ -67,9 +67,9 @@ def environment() -> Environment:
     return made
 
 
-def article_cells(article: ListedArticle, state: AppState) -> Markup:
+def article_cells(article: ListedArticle, state: AppState, has_views: bool) -> Markup:
     """The cells of a row that are the same for every visitor: title and facts."""
-    return _cached_part("article_cells.html", article, state)
+    return _cached_part("article_cells.html", article, state, has_views)
 
 
 def article_menu(article: ListedArticle, state: AppState) -> Markup:
@@ -77,16 +77,17 @@ def article_menu(article: ListedArticle, state: AppState) -> Markup:
     return _cached_part("article_menu.html", article, state)
 
 
-def _cached_part(template: str, article: ListedArticle, state: AppState) -> Markup:
+def _cached_part(template: str, article: ListedArticle, state: AppState, has_views: bool = False) -> Markup:
     """A part of a row. Those parts are most of the work of a long page, so recent ones are cached for each language, as
     long as the data are the same."""
 
     def render() -> Markup:
-        part = environment().get_template(template).render(article=article, state=state)
+        part = environment().get_template(template).render(article=article, state=state, has_views=has_views)
         return Markup(part)  # the template escapes # nosec B704
 
     shown = (article.title, article.reasons, article.work, article.importance, tuple(article.groups.values()))
-    return state.cell_cache.get((template, i18n.current(), state.data, article.page_id, *shown), render)
+    key = (template, i18n.current(), state.data, article.page_id, has_views, article.views, *shown)
+    return state.cell_cache.get(key, render)
 
 
 @cache

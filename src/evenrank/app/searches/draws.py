@@ -16,13 +16,14 @@ from evenrank.app.fairness.disclosure import disclosure_of
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.access import find_requested
-from evenrank.app.searches.saved_search import DrawPool, Owed, SavedSearch, fill, load_search
+from evenrank.app.searches.saved_search import DrawPool, Kinds, Owed, SavedSearch, fill, load_search
 from evenrank.app.state import AppState, state_of
 from evenrank.app.storage.saved_request import float64, int32, pack
 from evenrank.app.storage.store import limit_of, now
 from evenrank.core.rng import derive
 from evenrank.database.database import Connection, Database
 from evenrank.measures.expected_exposure import ee_loss
+from evenrank.ranking.groups import is_within
 from evenrank.retrieval.query.evidence import Reasons
 from evenrank.retrieval.query.marks import Marks, scores_with_marks
 
@@ -65,15 +66,17 @@ def make_draw(state: AppState, search: SavedSearch, editor: str, name: str = "")
         if number > limit_of(state.store, "max_draws"):
             raise TooManyDrawsError("This search has as many draws as one may have. Save a new one.")
         is_free = ~np.isin(search.page_ids, pages_left_out(connection, search.number, editor))
+        is_free &= ~is_corrected_away(state, search)
         if not is_free.any():
             raise NothingLeftError
         is_new = is_free & ~np.isin(search.page_ids, pages_shown_to(connection, search.number, editor, number))
         is_free = is_new if is_new.any() else is_free
-        seen = replace(search, relevance=relevance)
-        is_open = drawable_candidates(search, is_free, relevance)
-        positions = choose(state, seen, number, is_open, recent_pages(connection, search))
+        kinds, kind_rows = kinds_with_corrections(state, search)
+        is_open = drawable_candidates(replace(search, kinds=kinds), is_free, relevance)
+        seen = replace(search, relevance=relevance, kinds=kinds)
+        positions = choose(state, seen, number, is_open, recent_pages(connection, search), kind_rows)
         draw = Draw(number, search.page_ids[positions], now(), editor, name)
-        exposure = list_exposure(state.collection, draw.page_ids, state.space(search), search.question)
+        exposure = list_exposure(state.collection_of(search), draw.page_ids, state.space(search), search.question)
         connection.execute(
             "INSERT INTO draw VALUES (?, ?, ?, ?, ?, ?, ?)",
             (search.number, number, editor, draw.created, pack(draw.page_ids, "<i4"), pack(exposure, "<f8"), name),
@@ -81,10 +84,50 @@ def make_draw(state: AppState, search: SavedSearch, editor: str, name: str = "")
     return draw
 
 
+def _corrected_places(search: SavedSearch) -> NDArray[np.intp]:
+    """Places of the candidates whose region people corrected."""
+    return np.flatnonzero(np.isin(search.page_ids, [page for page, _ in search.corrections]))
+
+
+def is_corrected_away(state: AppState, search: SavedSearch) -> NDArray[np.bool_]:
+    """Which candidates are, by a corrected region, in none of the groups that the search is limited to."""
+    is_away = np.zeros(len(search.page_ids), np.bool_)
+    places = _corrected_places(search)
+    if len(places) and search.question.within:
+        collection = state.collection_of(search)
+        rows = collection.rows_of(search.page_ids[places])
+        is_away[places] = ~is_within(collection, rows, search.question.within)
+    return is_away
+
+
+def kinds_with_corrections(state: AppState, search: SavedSearch) -> tuple[Kinds, NDArray[np.float64]]:
+    """Kind of each candidate, and what an article of each kind gives to each group.
+
+    An article whose region was corrected has the kind that the right region gives it. The plan may not know that kind:
+    its articles are then drawn where most is owed to their groups.
+    """
+    space, within = state.space(search), search.question.within
+    _, first = np.unique(search.kinds, return_index=True)
+    rows = np.zeros((int(search.kinds.max()) + 1, len(search.target)))
+    rows[search.kinds[first]] = page_alignment(state.collection, search.page_ids[first], space, within).dense()
+    kinds, places = search.kinds.copy(), _corrected_places(search)
+    corrected = page_alignment(state.collection_of(search), search.page_ids[places], space, within).dense()
+    for place, row in zip(places.tolist(), corrected, strict=True):
+        same = np.flatnonzero((rows == row).all(axis=1))
+        kinds[place] = same[0] if len(same) else len(rows)
+        rows = rows if len(same) else np.vstack([rows, row])
+    return kinds, rows
+
+
 def choose(
-    state: AppState, search: SavedSearch, number: int, is_free: NDArray[np.bool_], shown: NDArray[np.int32]
+    state: AppState,
+    search: SavedSearch,
+    number: int,
+    is_free: NDArray[np.bool_],
+    shown: NDArray[np.int32],
+    kind_rows: NDArray[np.float64],
 ) -> NDArray[np.intp]:
-    """Candidates of draw `number`, given the pages shown before.
+    """Candidates of draw `number`, given the pages shown before and what each kind gives to the groups.
 
     All chance comes from the server's secret, the search and the draw.
     """
@@ -96,7 +139,8 @@ def choose(
     worth = (search.relevance * (0.05 + 0.95 * work_needed)) ** SHARPNESS / rest
     rng = derive(int(state.secret, 16), search.token, number)
     wanted = search.plan[(number - 1) % len(search.plan)]
-    return fill(wanted, DrawPool(search.kinds, worth, work_needed, is_free), _compute_owed(state, search, number), rng)
+    owed = _compute_owed(state, search, number, kind_rows)
+    return fill(wanted, DrawPool(search.kinds, worth, work_needed, is_free), owed, rng)
 
 
 def drawable_candidates(
@@ -124,16 +168,11 @@ def drawable_candidates(
     return is_open
 
 
-def _compute_owed(state: AppState, search: SavedSearch, number: int) -> Owed:
+def _compute_owed(state: AppState, search: SavedSearch, number: int, kind_rows: NDArray[np.float64]) -> Owed:
     """What draw `number` and those before it owe to the groups, and what they would owe by the plan."""
     query = "SELECT exposure FROM draw WHERE search = ? AND number < ?"
     blobs = [row["exposure"] for row in state.store.connection.execute(query, (search.number, number))]
     given = float64(b"".join(blobs)).reshape(len(blobs), len(search.target)).sum(axis=0)
-    _, first = np.unique(search.kinds, return_index=True)
-    within = search.question.within
-    rows = page_alignment(state.collection, search.page_ids[first], state.space(search), within).dense()
-    kind_rows = np.zeros((int(search.kinds.max()) + 1, len(search.target)))
-    kind_rows[search.kinds[first]] = rows
     weights = search.question.weights(search.plan.shape[1])
     rounds, begun = divmod(number, len(search.plan))
     times = rounds + (np.arange(len(search.plan)) < begun)
@@ -208,7 +247,8 @@ def draw_articles(state: AppState, search: SavedSearch, draw: Draw) -> ArticleLi
     places = search.places_of(draw.page_ids)
     reasons = Reasons(search.reasons.words, search.reasons.bits[places])
     relevance = disclosure_of(state, search).relevance(search.relevance[places])
-    return ArticleList(state.collection, draw.page_ids, relevance, reasons, state.facts, importance=search.importance)
+    collection = state.collection_of(search)
+    return ArticleList(collection, draw.page_ids, relevance, reasons, state.facts, importance=search.importance)
 
 
 def search_feedback(store: Database, search: SavedSearch) -> Marks:

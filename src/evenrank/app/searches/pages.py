@@ -122,6 +122,7 @@ def show_draw(request: Request) -> Response:
         **offered_filters(articles),
         marks=marks_seen_by(state.store, search, visitor_of(request)),
         no_mark=NO_MARK,
+        corrected={page for page, _ in search.corrections},
         formats=FORMATS.values(),
         draw_address=own(request, draw_path(search.token, draw.number)),
     )

@@ -98,7 +98,8 @@ def progress_bars(state: AppState, search: SavedSearch, progress: SearchProgress
     if progress is None:
         return []
     first = search.page_ids[np.argsort(-search.relevance, kind="stable")][: search.plan.shape[1]]
-    plain = list_balance(state.collection, first, search.target, state.space(search), search.question)
+    collection = state.collection_of(search)
+    plain = list_balance(collection, first, search.target, state.space(search), search.question)
     return share_bars(progress.balance, plain)
 
 
@@ -120,7 +121,7 @@ def _balances(
     """After each draw that is wanted, the balance of it and all before it: their mean exposure and distinct pages."""
     space, question, rule = state.space(search), search.question, disclosure_of(state, search)
     pages, place = np.unique(np.concatenate(draws), return_inverse=True)
-    alignment = page_alignment(state.collection, pages, space, question.within)
+    alignment = page_alignment(state.collection_of(search), pages, space, question.within)
     weights = question.weights(max(map(len, draws)))
     attention, is_shown, found = np.zeros(len(pages)), np.zeros(len(pages), bool), {}
     for at, places in enumerate(np.split(place, np.cumsum([len(draw) for draw in draws])[:-1])):

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.app.articles.candidates import find_matches, read_user_articles
+from evenrank.app.articles.collection_view import Corrections
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import Question
 from evenrank.app.state import AppState
+from evenrank.app.storage.corrections import corrections_to_apply
 from evenrank.app.storage.saved_request import (
     SavedRequest,
     array_column,
@@ -183,6 +185,12 @@ class SavedSearch(SavedRequest):
     n_planned: Annotated[int, set_column("n_planned")] = 0
     """Draws of the plan, as stored."""
     n_draws: Annotated[int, set_column("n_draws")] = 0
+    corrections: Corrections = ()
+    """Regions that people have corrected until now; the next draw takes them."""
+
+    @property
+    def regions_corrected(self) -> Corrections:
+        return self.corrections
 
     @property
     def turn(self) -> Turn:
@@ -231,7 +239,10 @@ def save_search(store: Database, made: SavedSearch, owner: str) -> str:
 def load_search(store: Database, token: str) -> SavedSearch | None:
     """The search behind a link; None when there is none."""
     found = load_request(store, SavedSearch, token)
-    return found and replace(found, plan=found.plan.reshape(found.n_planned, -1))
+    if found is None:
+        return None
+    corrections = corrections_to_apply(store, found)
+    return replace(found, plan=found.plan.reshape(found.n_planned, -1), corrections=corrections)
 
 
 class NotInSearchError(BadRequestError):

@@ -22,7 +22,7 @@ from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import Question, question_from_json
 from evenrank.app.storage.store import limit_of, new_token, now
-from evenrank.database.database import Database
+from evenrank.database.database import Database, Turn
 from evenrank.retrieval.model_choice import ModelChoice
 from evenrank.retrieval.query.evidence import Reasons
 
@@ -147,6 +147,11 @@ class SavedRequest:
     """Whether it was opened by the link that can only read."""
 
     @property
+    def turn(self) -> Turn:
+        """What writes about it queue by."""
+        raise NotImplementedError
+
+    @property
     def is_made_by_marks(self) -> bool:
         """Whether marks or corrections decided which articles it has."""
         return False
@@ -254,11 +259,12 @@ def delete_request(store: Database, table: Table, number: int) -> None:
     `number` is that under which it is shared: the series of a list, the number of a search.
     """
     with store.transaction() as connection:
-        connection.execute("DELETE FROM share WHERE thing = ? AND number = ?", (table, number))
+        for part in ("share", "correction"):
+            connection.execute(f"DELETE FROM {part} WHERE thing = ? AND number = ?", (table, number))
         if table == "work_list":
             versions = "SELECT number FROM work_list WHERE series = ?"
             connection.execute(f"DELETE FROM trade_off WHERE work_list IN ({versions})", (number,))
-            for part in ("list_mark", "correction", "wiki_count", "publication"):
+            for part in ("list_mark", "wiki_count", "publication"):
                 connection.execute(f"DELETE FROM {part} WHERE series = ?", (number,))
             connection.execute("DELETE FROM work_list WHERE series = ?", (number,))
         else:

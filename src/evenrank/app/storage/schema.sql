@@ -95,21 +95,22 @@ CREATE TABLE list_mark (          -- the work on a list, whatever its version
     PRIMARY KEY (series, page_id)
 ) WITHOUT ROWID;
 
-CREATE TABLE correction (         -- regions that people corrected for a list, whatever its version
-    series INTEGER NOT NULL,
+CREATE TABLE correction (         -- regions that people corrected for a list, whatever its version, or a search
+    thing TEXT NOT NULL CHECK (thing IN ('work_list', 'saved_search')),
+    number INTEGER NOT NULL,      -- series of the list, or number of the search
     page_id INTEGER NOT NULL,
     region TEXT NOT NULL,         -- the right region; empty: not known
     note TEXT NOT NULL DEFAULT '',
     editor TEXT NOT NULL,
     name TEXT NOT NULL DEFAULT '',
     created TEXT NOT NULL,
-    PRIMARY KEY (series, page_id)
+    PRIMARY KEY (thing, number, page_id)
 ) WITHOUT ROWID;
 
-CREATE TABLE wiki_count (         -- what articles of a list have and lack on the wiki, whatever its version
+CREATE TABLE wiki_count (         -- what the wiki says of articles of a list, whatever its version
     series INTEGER NOT NULL,
     page_id INTEGER NOT NULL,
-    counts TEXT NOT NULL,         -- by the fields of WorkCounts, as JSON
+    counts TEXT NOT NULL,         -- by the fields of WorkCounts, then page views and importance, as JSON
     created TEXT NOT NULL,
     PRIMARY KEY (series, page_id)
 ) WITHOUT ROWID;

@@ -124,7 +124,7 @@ def _record(answer: WikiResponse) -> dict[str, object]:
     try:
         record = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
-        raise WikiAnswerError("the provider of accounts answered with something else than JSON") from None
+        raise WikiAnswerError("the provider of accounts answered with something other than JSON") from None
     if not isinstance(record, dict) or answer.status != 200:
         reason = record.get("error") if isinstance(record, dict) else None
         raise SignInError(f"the provider of accounts refused: {str(reason or answer.status)[:100]}")

@@ -13,8 +13,10 @@ from evenrank.wikipedia.mediawiki.titles import (
     IMPORTANCES,
     INFO,
     QUALITIES,
+    SEPARATOR,
     WikiPage,
     article_of,
+    greatest_importance,
     resolve_titles,
 )
 
@@ -233,6 +235,19 @@ def _talk_pages(
         if len(found) > max_pages:
             return found, False
     return found, True
+
+
+def talk_page_importances(client: WikiClient, titles: list[str]) -> dict[str, str]:
+    """The greatest importance that the banners of each of at most 50 talk pages give, by title; without those that
+    have none."""
+    form = _pattern(AssessmentNames.importance)
+    found: dict[str, set[str]] = {}
+    for part in client.query(titles=SEPARATOR + SEPARATOR.join(titles), prop="categories", cllimit="max"):
+        for record in records(part, "pages"):
+            matches = map(form.fullmatch, _categories(record))
+            found.setdefault(text(record, "title"), set()).update(match["value"] for match in matches if match)
+    greatest = {title: greatest_importance(values) for title, values in found.items()}
+    return {title: value for title, value in greatest.items() if value}
 
 
 def _embedded(title: str) -> dict[str, str]:

@@ -268,5 +268,5 @@ def _revision(record: Record) -> tuple[int, str]:
     """Number and text of the newest revision in a record."""
     revisions = records(record, "revisions")
     if len(revisions) != 1:
-        raise WikiAnswerError("the wiki's answer has not one revision")
+        raise WikiAnswerError("the wiki's answer does not have exactly one revision")
     return record_number(revisions[0], "revid"), text(object_at(revisions[0], "slots", "main"), "content")

@@ -47,7 +47,7 @@ def article_of(record: Record) -> WikiPage | None:
 PER_CALL = 50
 """Titles that one call takes from an ordinary account."""
 MAX_TITLES = 10_000
-_SEPARATOR = "\x1f"
+SEPARATOR = "\x1f"
 """In front of a list, it allows `|` in the entries."""
 Reason = Literal["missing", "invalid", "other wiki", "not an article"]
 
@@ -93,7 +93,7 @@ def resolve_titles(client: WikiClient, titles: Iterable[str], *, namespace: int 
     outcome: dict[str, WikiPage | Unmatched] = {}
     for start in range(0, len(names), PER_CALL):
         some = names[start : start + PER_CALL]
-        fields = {"titles": _SEPARATOR + _SEPARATOR.join(some), "redirects": "1", **INFO}
+        fields = {"titles": SEPARATOR + SEPARATOR.join(some), "redirects": "1", **INFO}
         outcome |= _outcomes(some, list(client.query(**fields)), namespace)
     for given, name in wanted.items():
         if name:
@@ -140,7 +140,7 @@ def resolves(client: WikiClient, title: str) -> bool:
 
 def clean_title(given: str) -> str:
     """A pasted title as the API takes it: NFC, no brackets of a link, no line ends; empty when nothing is left."""
-    name = unicodedata.normalize("NFC", given).replace(_SEPARATOR, " ").strip()
+    name = unicodedata.normalize("NFC", given).replace(SEPARATOR, " ").strip()
     if name.startswith("[[") and name.endswith("]]"):
         name = name[2:-2].partition("|")[0]
     return " ".join(name.split()).lstrip(":").strip()
@@ -184,6 +184,12 @@ QUALITIES = (*reversed(WORK_ORDER), "FL", "A", "List", "Unassessed")
 IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
 """Importances that projects give, the greatest first."""
 _BETWEEN = "\n@@\n"
+
+
+def greatest_importance(values: Iterable[str]) -> str:
+    """The greatest importance that any project gives; empty when none does."""
+    given = set(values)
+    return next((name for name in IMPORTANCES[:-1] if name in given), "")
 
 
 @dataclass(frozen=True)

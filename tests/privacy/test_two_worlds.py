@@ -1,0 +1,170 @@
+"""An adaptive reader with a thousand requests, in two worlds that differ only in who is a woman.
+
+What is asked next follows from a seed and from all answers so far, as an attacker's requests would. If every answer is
+the same in both worlds, no reader who follows this or any other plan through these requests learns a gender from them.
+Left out is what is protected otherwise or inherent: the coarse bands, whose noise bounds what they reveal
+(`test_bands.py`), and the order of lists with the members of draws, which `benchmarks/order_leak.py` measures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from evenrank.app.exports.formats import FORMATS
+from evenrank.app.lists.wiki_counts import save_wiki_counts
+from evenrank.app.lists.work_list import load_list
+from evenrank.app.state import AppState
+from evenrank.trec.collection import Collection
+from evenrank.wikipedia.annotate.work_counts import WorkCounts
+from evenrank.wikipedia.mediawiki.article_work import WikiFacts
+from tests.app.conftest import client_of
+from tests.privacy.conftest import N_PEOPLE, REGIONS, SEED, are_women, make_people, opened, title_of
+from tests.privacy.test_attacks import QUESTION, SECRET, canonical
+
+BANDS = re.compile(r'"bands":\[.*?\]|Roughly, with noise:[^.]*\.|There are too few biographies[^.]*\.')
+GOALS = ("fit", "track", "field", "equal", "world")
+N_REQUESTS = 160
+
+
+class Reader:
+    """Somebody who asks, remembers all answers as a digest, and chooses the next request by it."""
+
+    def __init__(self, client: TestClient, state: AppState, seed: int) -> None:
+        self.client, self.state = client, state
+        self.answers: list[str] = []
+        self._rng = random.Random(seed)
+        self._digest = b""
+        self.lists: list[str] = []
+        self.searches: list[str] = []
+
+    def ask(self, method: str, path: str, rows_only: bool = False, **fields: object) -> str:
+        """One request; gives where it leads, or its text."""
+        answer = self.client.request(method, path, follow_redirects=False, **fields)  # type: ignore[arg-type]
+        text = "" if answer.status_code in (303, 201) else BANDS.sub("", answer.text)
+        rows = sorted(set(re.sub(r"\d|,$", "", SECRET.sub("", text)).splitlines()))  # without ranks, ids and order
+        said = "\n".join(rows) if rows_only else canonical(text)
+        self._remember(f"{answer.status_code} {said}")
+        if answer.status_code == 201:
+            return f"/{path.rpartition('/')[2]}/{answer.json()['token']}"
+        return answer.headers.get("location", "")
+
+    def _remember(self, said: str) -> None:
+        self.answers.append(said)
+        self._digest = hashlib.sha256(self._digest + said.encode()).digest()
+        self._rng.seed(self._digest)
+
+    def question(self) -> dict[str, object]:
+        rng = self._rng
+        dimensions = rng.choice((["geography", "gender"], ["gender"], ["geography"]))
+        asked = {**QUESTION, "keywords": ["sculptor"], "goal": rng.choice(GOALS), "dimensions": dimensions}
+        asked["fairness"] = rng.choice((0, 0.3, 1, 10))
+        if rng.random() < 0.6:
+            text = "\n".join(map(title_of, rng.sample(range(N_PEOPLE), rng.randint(1, 60))))
+            asked["sources"] = [{"kind": "titles", "role": rng.choice(("in", "in", "not")), "text": text}]
+        return asked
+
+    def step(self) -> None:
+        """One request, or one with what belongs to it."""
+        rng, kinds = self._rng, ["list", "search", "goal"]
+        kinds += ["page", "file", "correct", "mark", "refresh", "facts", "again", "filter"] if self.lists else []
+        kinds += ["search page", "correct search"] if self.searches else []
+        kind = rng.choice(kinds)
+        made = rng.choice(self.searches if "search " in kind or kind.endswith(" search") else self.lists or [""])
+        person = rng.randrange(1, N_PEOPLE + 1)
+        if kind in ("list", "search"):
+            made = self.ask("POST", f"/api/{kind}{'s' if kind == 'list' else 'es'}", json=self.question())
+            (self.lists if kind == "list" else self.searches).extend([made] if made else [])
+        elif kind == "goal":
+            asked = self.question()
+            form = {name: asked[name] for name in ("title", "attention", "best", "goal")}
+            form |= {f"dimension-{name}": "1" for name in asked["dimensions"]}  # type: ignore[attr-defined]
+            for source in asked.get("sources", []):  # type: ignore[attr-defined]
+                form |= {"kind-1": "titles", "role-1": source["role"], "text-1": source["text"]}
+            self.ask("POST", "/lists/goal", data={**form, "dimensions-offered": "1", "keywords": "sculptor"})
+        elif kind == "page":
+            self.ask("GET", rng.choice(("", "/api")) + made + rng.choice(("", "/fairness", "/trade-off", "/campaign")))
+        elif kind == "search page":
+            self.ask("GET", rng.choice(("", "/api")) + made + rng.choice(("", "/fairness", "/corrections")))
+        elif kind == "file":
+            self.ask("GET", f"{made}.{rng.choice(sorted(FORMATS))}", rows_only=True)
+        elif kind == "filter":
+            query = rng.choice(
+                (f"q={person:04d}", "sort=views", "sort=importance", "views=few", f"region={REGIONS[0]}")
+            )
+            self.ask("GET", f"{made}.csv?{query}", rows_only=True)
+        elif kind in ("correct", "correct search"):
+            data = {"page_id": str(person), "region": rng.choice(("", *REGIONS, "Asia"))}
+            self.ask("POST", f"{made}/corrections", data=data)
+            self.ask("GET", f"{made}/corrections")
+        elif kind == "mark":
+            self.ask(
+                "POST", f"{made}/marks", data={"page_id": str(person), "mark": rng.choice(("off-topic", "claimed"))}
+            )
+        elif kind == "refresh":
+            newer = self.ask("POST", f"{made}/refresh").removesuffix("/changes")
+            if newer:
+                self.lists.append(newer)
+                self.ask("GET", f"{newer}/fairness")
+        elif kind == "again":
+            newer = self.ask(
+                "POST", f"{made}/again", data={"fairness": rng.choice(("0", "3")), "goal": rng.choice(GOALS)}
+            )
+            self.lists.extend([newer] if newer.startswith("/lists/") else [])
+        else:
+            self._say_views(made)
+            self.ask("GET", f"{made}.json", rows_only=True)
+
+    def _say_views(self, path: str) -> None:
+        """What the wiki says of the members of a list, which is the same in both worlds."""
+        work_list = load_list(self.state.store, path.rpartition("/")[2])
+        assert work_list is not None
+        pages = sorted(work_list.page_ids.tolist())
+        said = {page: WikiFacts(WorkCounts(900, 2, 4, 1, 9, 0, 0), page * 10, "High") for page in pages[::3]}
+        save_wiki_counts(self.state.store, work_list, said)
+
+
+@pytest.fixture(scope="session")
+def other_people(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """The other world: as many women, but other ones."""
+    return make_people(tmp_path_factory.mktemp("others"), are_women(SEED + 1))
+
+
+def answers_in(
+    collection: Collection, store: Path, seed: int, n_requests: int, *, shows_totals: bool = False
+) -> list[str]:
+    """What a reader is answered on a server of its own."""
+    with contextmanager(opened)(collection, store, shows_totals=shows_totals) as state, client_of(state) as client:
+        reader = Reader(client, state, seed)
+        while len(reader.answers) < n_requests:
+            reader.step()
+    return reader.answers
+
+
+@pytest.mark.parametrize("n_requests", [N_REQUESTS, pytest.param(1000, marks=pytest.mark.long)])
+def test_an_adaptive_reader_is_answered_the_same_in_both_worlds(
+    people: Collection, other_people: Collection, tmp_path: Path, n_requests: int
+) -> None:
+    assert (are_women() != are_women(SEED + 1)).mean() > 0.4
+    worlds = people, other_people
+    here, there = (
+        answers_in(world, tmp_path / f"{at}.sqlite", n_requests, n_requests) for at, world in enumerate(worlds)
+    )
+    for at, (one, other) in enumerate(zip(here, there, strict=False)):
+        assert one == other, f"answer {at}"
+    assert len({one for one in here if one.startswith("200")}) > n_requests / 4  # the answers differ, but not by world
+
+
+def test_totals_tell_the_worlds_apart(people: Collection, other_people: Collection, tmp_path: Path) -> None:
+    """The same reader where totals are shown: a comparison that finds nothing there would prove nothing here."""
+    here, there = (
+        answers_in(world, tmp_path / f"{at}.sqlite", 1, 30, shows_totals=True)
+        for at, world in enumerate((people, other_people))
+    )
+    assert here != there
