@@ -13,7 +13,7 @@ import click
 import evenrank
 from evenrank.cli.options import SEED
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, json_parts, write_text
-from evenrank.cli.score import TABLE, refuse_second_stdin
+from evenrank.cli.score import ATTENTION, TABLE, refuse_second_stdin
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
 from evenrank.errors import EvenrankError
@@ -49,6 +49,7 @@ FORMATS = ("trec", "csv", "tsv", "json")
     show_default=True,
     help="Whether the score is the expected relevance, or it is inferred from the rank.",
 )
+@click.option("--attention", default="log", show_default=True, help=f"Attention by rank: {ATTENTION}")
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="[default: by the ending of the output, else trec]")
@@ -62,6 +63,7 @@ def command(
     length: int | None,
     rankings: int,
     relevance: str,
+    attention: str,
     pairs: tuple[str, ...],
     seed: int,
     form: str | None,
@@ -83,6 +85,7 @@ def command(
         length,
         rankings,
         relevance="rank" if relevance == "rank" else "score",
+        attention=attention,
         settings=read_pairs(pairs),
         seed=seed,
         workers=n_cores(),

@@ -102,6 +102,10 @@ class Dimension:
         return 1 << by_name[group.casefold()]
 
 
+GroupNames = str | Dimension | Iterable[str | Dimension]
+"""Dimensions that are scored: by name (joined by commas), as objects, or a list of these."""
+
+
 def listed_values(value: object) -> list[object]:
     """A metadata value as a list: null is empty, a lone value is a list of one."""
     if value is None:

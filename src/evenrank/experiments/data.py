@@ -6,24 +6,29 @@ import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
+from typing import Protocol as Interface
 
 import orjson
 
-from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.core.exposure import Attention, parse_attention
+from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
+from evenrank.measures.registry import Named
 from evenrank.policies.registry import PolicyEntry, make_policy
 from evenrank.ranking.prepared import PreparedTopics
 from evenrank.ranking.rerank import read_inputs, rerank
 from evenrank.scoring.evaluate import evaluate
+from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.score import score
 from evenrank.trec.collection import Collection
 from evenrank.trec.manifest import FILE_NAME
+from evenrank.trec.target_choice import Target
 
 Split = Literal["train", "eval"]
 PolicyChoice = str | PolicyEntry
@@ -36,7 +41,7 @@ SEQUENCE_MEASURES = ("EE-L", "P", "Shown")
 """Measures of sequences of rankings unless others are asked for: fairness, precision, coverage."""
 
 
-class StudyData(Protocol):
+class StudyData(Interface):
     """Queries of two splits, one to tune on and one to score, and what policies reach on them."""
 
     @property
@@ -66,7 +71,7 @@ class StudyData(Protocol):
         policy: PolicyChoice,
         settings: Mapping[str, object],
         queries: Sequence[str],
-        measures: Sequence[str],
+        measures: Sequence[Named],
         seed: int,
     ) -> Scores:
         """What a policy with these settings reaches on some of the queries."""
@@ -90,8 +95,8 @@ class CollectionData:
     path: Path
     task: Task = 1
     name: str = ""
-    protocol: str = DEFAULT_PROTOCOL
-    target: str = "track"
+    protocol: str | Protocol = DEFAULT_PROTOCOL
+    target: Target = field(default="track", hash=False)
     model: str = "untrained"
 
     def queries(self, split: Split) -> list[str]:
@@ -104,19 +109,19 @@ class CollectionData:
     def usual_measures(self) -> tuple[str, ...]:
         if self.task == 2:
             return SEQUENCE_MEASURES
-        most = PROTOCOLS[self.protocol].depth(1)
+        most = settle_protocol(self.protocol).depth(1)
         return ("Score", "nDCG", "AWRF", *(f"Score@{depth}" for depth in DEPTHS if depth < most))
 
     def fingerprint(self) -> str:
         manifest = (self.path / FILE_NAME).read_bytes().decode()
-        return checksum(manifest, self.task, self.protocol, self.target, self.model)
+        return checksum(manifest, self.task, _content(self.protocol), _content(self.target), self.model)
 
     def score(
         self,
         policy: PolicyChoice,
         settings: Mapping[str, object],
         queries: Sequence[str],
-        measures: Sequence[str],
+        measures: Sequence[Named],
         seed: int,
     ) -> Scores:
         prepared = _prepared(self.fingerprint(), replace(self, name=""))
@@ -124,7 +129,7 @@ class CollectionData:
         results = evaluate(self.path, [run], self.protocol, measures=measures, n_resamples=2)
         asked = set(queries)  # a protocol may count topics that a run does not answer as empty
         by_topic = {str(topic): row for topic, row in results.runs[0].topics.items() if str(topic) in asked}
-        return {measure: _defined({topic: row[measure] for topic, row in by_topic.items()}) for measure in measures}
+        return {name: _defined({topic: row[name] for topic, row in by_topic.items()}) for name in map(str, measures)}
 
 
 @lru_cache(maxsize=4)
@@ -141,9 +146,9 @@ def _defined(values: Mapping[str, float]) -> dict[str, float]:
 class OwnData:
     """Queries of one's own: items with expected relevance and groups, as for `rerank`, and the relevance to score by.
 
-    `items`, `groups` and `target` are as for `evenrank.rerank`, `relevance` as for `evenrank.score`. With `n_rankings`
-    above 1, each query has that many rankings of `k` items. A share of the queries, drawn by `seed`, is for tuning, and
-    the others are scored; a share of 1 leaves all of them for tuning.
+    `items`, `groups`, `target` and `attention` are as for `evenrank.rerank`, `relevance` as for `evenrank.score`. With
+    `n_rankings` above 1, each query has that many rankings of `k` items. A share of the queries, drawn by `seed`, is
+    for tuning, and the others are scored; a share of 1 leaves all of them for tuning.
     """
 
     def __init__(
@@ -156,6 +161,7 @@ class OwnData:
         k: int | None = None,
         n_rankings: int = 1,
         expected: Literal["score", "rank"] = "score",
+        attention: str | Sequence[float] | Attention = "log",
         train_share: float = 0.5,
         seed: int = 0,
         name: str = "own data",
@@ -163,6 +169,7 @@ class OwnData:
         if not 0.0 < train_share <= 1.0:
             raise EvenrankError(f"train_share is {train_share:g} (give a share of the queries, above 0 and at most 1)")
         given = read_inputs(items, groups, target, expected)
+        self.attention = parse_attention(attention)
         ends = zip(given.starts[:-1].tolist(), given.starts[1:].tolist(), strict=True)
         self.name, self.groups, self.relevance, self.target = name, groups, relevance, target
         self.k, self.n_rankings, self._train_share, self._seed = k, n_rankings, train_share, seed
@@ -193,28 +200,33 @@ class OwnData:
     def fingerprint(self) -> str:
         inputs = [_content(one) for one in (self.groups, self.relevance, self.target)]
         rows = [[query, [[str(item), value] for item, value in items.items()]] for query, items in self._items.items()]
-        return checksum(rows, *inputs, self.k, self.n_rankings)
+        return checksum(rows, *inputs, self.k, self.n_rankings, str(self.attention))
 
     def score(
         self,
         policy: PolicyChoice,
         settings: Mapping[str, object],
         queries: Sequence[str],
-        measures: Sequence[str],
+        measures: Sequence[Named],
         seed: int,
     ) -> Scores:
         chosen = {self._query_of[query]: self._items[query] for query in queries}
         made = make_policy(policy, self.task, settings)
-        found = rerank(chosen, self.groups, self.target, made, self.k, self.n_rankings, seed=seed, workers=1)
-        scores = score({made.name: found.to_dict()}, self.groups, self.relevance, self.target, list(measures), k=self.k)
+        aim, read = self.target, self.attention
+        found = rerank(chosen, self.groups, aim, made, self.k, self.n_rankings, attention=read, seed=seed)
+        scores = score({made.name: found.to_dict()}, self.groups, self.relevance, aim, list(measures), read, self.k)
         by_query = scores.systems[0].queries
-        return {name: _defined({str(query): row[name] for query, row in by_query.items()}) for name in measures}
+        return {
+            name: _defined({str(query): row[name] for query, row in by_query.items()}) for name in map(str, measures)
+        }
 
 
 def _content(value: object) -> Any:
     """An input as plain data: the bytes of a file by their checksum, else what it says."""
     if isinstance(value, (str, os.PathLike)) and Path(value).is_file():
         return hashlib.sha256(Path(value).read_bytes()).hexdigest()
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     if isinstance(value, Mapping):
         return [[str(key), _content(one)] for key, one in value.items()]
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -23,7 +23,7 @@ from evenrank.experiments.study import DataSpec, PolicySpec, Study, read_study
 from evenrank.experiments.tradeoff import AXES, undominated, upward
 from evenrank.experiments.trials import Trial, run_trials
 from evenrank.experiments.tune import Tuned, TuneTask, run_tasks, usual_tuning_measures
-from evenrank.measures.registry import as_measure
+from evenrank.measures.registry import Named, as_measure
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.scoring.paired_tests import TESTS, holm
 from evenrank.trec.generate.generate import generate_collection
@@ -60,10 +60,10 @@ class PooledData:
         policy: PolicyChoice,
         settings: Mapping[str, object],
         queries: Sequence[str],
-        measures: Sequence[str],
+        measures: Sequence[Named],
         seed: int,
     ) -> Scores:
-        pooled: Scores = {measure: {} for measure in measures}
+        pooled: Scores = {str(measure): {} for measure in measures}
         for at, part in enumerate(self.parts):
             mine = [query.partition(":")[2] for query in queries if query.partition(":")[0] == str(at)]
             scores = part.score(policy, settings, mine, measures, seed) if mine else {}

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.exposure import Attention
 from evenrank.core.records import Task
 from evenrank.core.safe_text import figure_text
 from evenrank.errors import EvenrankError
 from evenrank.io.figures import COLOURS, FAINT, clean_axes, direction_label, figure_style, new_figure
-from evenrank.measures.registry import as_measure
+from evenrank.measures.registry import Named, as_measure, listed_measures
 from evenrank.policies.policy import Policy
 from evenrank.ranking.pareto import WEIGHTS, check_weights
 from evenrank.ranking.rerank import rerank
@@ -132,23 +133,24 @@ def tradeoff(
     *,
     setting: str = "fairness",
     values: Sequence[float] | str = WEIGHTS,
-    measures: Sequence[str] | None = None,
+    measures: Named | Iterable[Named] = (),
+    attention: str | Sequence[float] | Attention = "log",
     expected: Literal["score", "rank"] = "score",
     seed: int = 0,
     workers: int | None = None,
 ) -> Tradeoff:
     """Rerank items at several weights of fairness and score every result: the Pareto frontier of data of one's own.
 
-    `items`, `groups`, `target`, `policy`, `k`, `n_rankings` and `workers` are those of `rerank`, and `expected` is its
-    `relevance`; `relevance` is what the rankings are scored by, as for `score`. `setting` names the setting of the
-    policy that weighs fairness, `values` what it is set to. Both measures of the frontier (nDCG and AWRF for one list,
-    P and EE-L for several rankings) are always among `measures`.
+    `items`, `groups`, `target`, `policy`, `k`, `n_rankings`, `attention` and `workers` are those of `rerank`, and
+    `expected` is its `relevance`; `relevance` is what the rankings are scored by, as for `score`. `setting` names the
+    setting of the policy that weighs fairness, `values` what it is set to. Both measures of the frontier (nDCG and AWRF
+    for one list, P and EE-L for several rankings) are always among `measures`.
     """
     swept = check_weights(values)
     if isinstance(relevance, str) and relevance in ("score", "rank"):
         raise EvenrankError(f"relevance is {relevance!r} (give what is relevant, and expected={relevance!r})")
     task: Task = 1 if n_rankings == 1 else 2
-    asked = list(dict.fromkeys([*AXES[task], *(measures or (["Score"] if task == 1 else []))]))
+    asked = list(dict.fromkeys([*AXES[task], *(listed_measures(measures) or (["Score"] if task == 1 else []))]))
     found = {
         f"{setting}={value:g}": rerank(
             items,
@@ -158,6 +160,7 @@ def tradeoff(
             k,
             n_rankings,
             relevance=expected,
+            attention=attention,
             settings={setting: value},
             seed=seed,
             workers=workers,
@@ -166,4 +169,4 @@ def tradeoff(
     }
     rankings = {name: one.to_dict() for name, one in found.items()}
     name = next(iter(found.values())).policy
-    return Tradeoff(name, setting, swept, task, score(rankings, groups, relevance, target, asked, k=k))
+    return Tradeoff(name, setting, swept, task, score(rankings, groups, relevance, target, asked, attention, k))

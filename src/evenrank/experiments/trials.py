@@ -15,7 +15,9 @@ import orjson
 from evenrank.errors import EvenrankError
 from evenrank.experiments.data import PolicyChoice, Scores, StudyData, checksum, policy_name
 from evenrank.io.atomic import atomic_file
+from evenrank.measures.registry import Named
 from evenrank.parallel import map_batches
+from evenrank.policies.policy import settings_of
 from evenrank.progress import track
 
 TRIALS = "trials"
@@ -31,7 +33,7 @@ class Trial:
     settings: tuple[tuple[str, str], ...]
     """Settings that differ from the policy's defaults, as text."""
     queries: tuple[str, ...]
-    measures: tuple[str, ...]
+    measures: tuple[Named, ...]
     seed: int = 0
 
     @cached_property
@@ -40,9 +42,10 @@ class Trial:
         return checksum(
             self.data.fingerprint(),
             policy_name(self.policy),
+            {} if isinstance(self.policy, str) else settings_of(self.policy),
             sorted(self.settings),
             self.queries,
-            sorted(self.measures),
+            sorted(map(str, self.measures)),
             self.seed,
             version("evenrank"),
         )
@@ -55,11 +58,10 @@ class TrialScores:
     scores: Scores
     error: str = ""
 
-    def mean(self, measures: Sequence[str]) -> float:
+    def mean(self, measures: Sequence[Named]) -> float:
         """The mean over queries, then over the measures; NaN when the trial failed."""
-        if self.error or not all(self.scores[measure] for measure in measures):
-            return float("nan")
-        return float(np.mean([np.mean(list(self.scores[measure].values())) for measure in measures]))
+        values = [] if self.error else [list(self.scores[str(measure)].values()) for measure in measures]
+        return float(np.mean([np.mean(one) for one in values])) if values and all(values) else float("nan")
 
 
 def run_trials(
@@ -71,8 +73,8 @@ def run_trials(
     """
     known = {trial.key: read for trial in trials if (read := _read(folder, trial)) is not None}
     missing = list({trial.key: trial for trial in trials if trial.key not in known}.values())
-    is_installed = all(isinstance(trial.policy, str) for trial in missing)  # other processes find a policy by its name
-    n_workers = min(workers or 1, len(missing)) if is_installed else 1
+    is_installed = all(isinstance(one, str) for trial in missing for one in (trial.policy, *trial.measures))
+    n_workers = min(workers or 1, len(missing)) if is_installed else 1  # other processes find things by their names
     finished: Iterator[TrialScores] = map_batches(run_trial, missing, n_workers)
     for trial, found in zip(missing, track(finished, label, len(missing), "trial"), strict=True):
         known[trial.key] = found

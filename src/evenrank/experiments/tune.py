@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import orjson
 
-from evenrank.core.protocol import DEFAULT_PROTOCOL
+from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.core.settings import setting_texts
@@ -22,10 +22,11 @@ from evenrank.experiments.data import CollectionData, OwnData, PolicyChoice, Stu
 from evenrank.experiments.search_space import MAX_DRAWS, Chosen, Space, draw_settings, policy_space
 from evenrank.experiments.trials import Trial, TrialScores, run_trials
 from evenrank.io.atomic import atomic_file
-from evenrank.measures.registry import as_measure
+from evenrank.measures.registry import Named, as_measure, listed_measures
 from evenrank.policies.registry import make_policy
 from evenrank.scoring.tables.table import Cell, Column, Table, text_of
 from evenrank.trec.collection import Collection
+from evenrank.trec.target_choice import Target
 
 Method = Literal["random", "halving"]
 METHODS: dict[str, str] = {
@@ -149,7 +150,7 @@ class TuneTask:
 
     data: StudyData
     policy: PolicyChoice
-    measures: tuple[str, ...]
+    measures: tuple[Named, ...]
     budget: int
     method: Method
     fixed: Mapping[str, object]
@@ -163,7 +164,7 @@ class TuneTask:
             raise EvenrankError(f"budget is {self.budget!r} (give a whole number of trials from 1 to {MAX_BUDGET:,})")
         make_policy(self.policy, self.data.task, setting_texts(self.fixed))
         if len(directions := {as_measure(one, self.data.task).higher_is_better for one in self.measures}) != 1:
-            found = ", ".join(self.measures) if directions else "none"
+            found = ", ".join(map(str, self.measures)) if directions else "none"
             raise EvenrankError(f"measures to tune by: {found} (give some that are all better when higher, or lower)")
 
     @property
@@ -224,7 +225,7 @@ class TuneTask:
             policy=policy_name(self.policy),
             task=self.data.task,
             settings=dict(best.settings),
-            measures=self.measures,
+            measures=tuple(map(str, self.measures)),
             higher_is_better=self.higher_is_better,
             method=self.method,
             budget=self.budget,
@@ -266,11 +267,11 @@ def tune(
     *,
     budget: int = 24,
     method: Method = "random",
-    measures: Sequence[str] | str = (),
+    measures: Named | Iterable[Named] = (),
     settings: Mapping[str, object] | None = None,
     space: Mapping[str, object] | None = None,
-    protocol: str = DEFAULT_PROTOCOL,
-    target: str = "track",
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    target: Target = "track",
     model: str = "untrained",
     seed: int = 0,
     workers: int | None = None,
@@ -292,11 +293,12 @@ def tune(
     else:
         path = data.path if isinstance(data, Collection) else Path(data)
         chosen = CollectionData(path, task, str(path), protocol, target, model)
-    named = tuple(part.strip() for part in measures.split(",")) if isinstance(measures, str) else tuple(measures)
+    named = listed_measures(measures)
+    known = (str(as_measure(one, chosen.task)) if isinstance(one, str) else one for one in named)
     asked = TuneTask(
         chosen,
         policy,
-        tuple(filter(None, named)) or usual_tuning_measures(chosen),
+        tuple(known) or usual_tuning_measures(chosen),
         budget,
         method,
         settings or {},

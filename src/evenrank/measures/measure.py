@@ -86,6 +86,9 @@ class Measure:
         """Name with its depth, as in `nDCG@10`; the key of its values."""
         return self.name if self.depth is None else f"{self.name}@{self.depth}"
 
+    def __str__(self) -> str:
+        return self.key
+
     def at(self, depth: int) -> Measure:
         """The same measure on the first `depth` ranks."""
         return replace(self, depth=depth)

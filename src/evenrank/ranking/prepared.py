@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from evenrank.core.protocol import Protocol
 from evenrank.core.records import Run, Task
 from evenrank.core.settings import Settings
 from evenrank.policies.policy import wants_learning
@@ -14,6 +15,7 @@ from evenrank.ranking.make_job import RankOptions, make_job, serve_protocol
 from evenrank.ranking.record import run_from_topics
 from evenrank.retrieval.model_choice import ModelChoice
 from evenrank.trec.collection import Collection
+from evenrank.trec.target_choice import Target
 
 
 class PreparedTopics:
@@ -27,8 +29,8 @@ class PreparedTopics:
         collection: Collection,
         task: Task,
         *,
-        protocol: str,
-        target: str = "track",
+        protocol: str | Protocol,
+        target: Target = "track",
         model: str | ModelChoice = "untrained",
         settings: Settings | None = None,
     ) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
+from evenrank.core.exposure import Attention, check_attention, parse_attention
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
@@ -193,6 +194,7 @@ class _Job:
     policy: Policy
     n_rankings: int
     length: int | None
+    attention: Attention
     shape: tuple[int, ...]
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     seed: int
@@ -208,7 +210,7 @@ class _Job:
             quality_class=np.zeros(n_items, np.uint8),
             alignment=query.alignment,
         )
-        request = Request(1 if self.n_rankings == 1 else 2, self.n_rankings, self.length or n_items)
+        request = Request(1 if self.n_rankings == 1 else 2, self.n_rankings, self.length or n_items, self.attention)
         target = EstimatedTarget(query.number, space, query.target)
         rankings = self.policy.rank(candidates, target, request, derive(self.seed, query.number))
         return rankings.positions, rankings.certificate
@@ -223,6 +225,7 @@ def rerank(
     n_rankings: int = 1,
     *,
     relevance: Literal["score", "rank"] = "score",
+    attention: str | Sequence[float] | Attention = "log",
     settings: Mapping[str, object] | None = None,
     seed: int = 0,
     workers: int | None = None,
@@ -236,8 +239,8 @@ def rerank(
 
     `policy` is a name of `POLICIES` or a policy object. `k` is the length of a ranking, by default all items. With
     `n_rankings` above 1, the rankings of a query are fair together: a group that one of them neglects is made up for by
-    the others. The same seed gives the same rankings on any number of `workers`: processes, by default this
-    one alone.
+    the others. `attention` is how people read, as for `score`. The same seed gives the same rankings on any number of
+    `workers`: processes, by default this one alone.
     """
     check_count("k", k)
     check_count("n_rankings", n_rankings, MAX_RANKINGS)
@@ -249,9 +252,10 @@ def rerank(
     chosen = _policy_of(policy, n_rankings, settings or {})
     given = read_inputs(items, groups, target, relevance)
     refuse_large_queries(given)
+    read = parse_attention(check_attention(attention, k or int(np.diff(given.starts).max())))
     parts = given.groupings.parts
     shape = given.groupings.space.shape
-    job = _Job(chosen, n_rankings, k, shape, tuple((part.name, part.groups) for part in parts), seed)
+    job = _Job(chosen, n_rankings, k, read, shape, tuple((part.name, part.groups) for part in parts), seed)
     has_target = np.ones(len(given.queries), bool)
     queries = _queries(given, shape, has_target)
     rankings, certificates = _result(given, _rank_all(job, queries, workers))
@@ -271,7 +275,7 @@ def _policy_of(policy: str | Policy, n_rankings: int, settings: Mapping[str, obj
         raise UnknownNameError("policy", name, usable)
     entry = find_policy(name) if isinstance(policy, str) else policy
     if getattr(entry, "needs_text", False):
-        raise EvenrankError(f"policy {name} compares texts, and items have none (choose another policy)")
+        raise EvenrankError(f"policy {entry.name} compares texts, and items have none (choose another policy)")
     if task not in getattr(entry, "tasks", (task,)):
         makes, wanted = ("several rankings", "one") if task == 1 else ("one ranking", "several")
         serving = ", ".join(other for other in usable if task in POLICIES[other].tasks)

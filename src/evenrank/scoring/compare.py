@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from evenrank.core.protocol import Protocol
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.measures.measure import Measure
+from evenrank.measures.registry import Named, listed_measures
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.paired_tests import TESTS, holm
 from evenrank.scoring.results import Results, RunResult
@@ -99,7 +100,7 @@ def compare(
     results: Results,
     baseline: str,
     test: str = "randomisation",
-    measures: Sequence[str] | None = None,
+    measures: Named | Iterable[Named] | None = None,
     seed: int = 0,
 ) -> Comparisons:
     """Each run of `results` against the run named `baseline`, on the topics that both have.
@@ -113,7 +114,8 @@ def compare(
     if not others:
         raise EvenrankError(f"no other run of task {base.task} to compare with {baseline}")
     rows: list[Comparison] = []
-    for measure in _measures(results, base, measures):
+    named = [results.computed(measure, base.task) for measure in listed_measures(measures)]
+    for measure in named or results.compared_measures(base.task):
         rows += _compare_on(measure, others, base, test, results.protocol, seed)
     return Comparisons(base.run, test, results.protocol, tuple(rows), _notes(rows, others, base))
 
@@ -123,14 +125,6 @@ def _baseline(results: Results, name: str) -> RunResult:
     if name not in by_name:
         raise UnknownNameError("baseline run", name, by_name)
     return by_name[name]
-
-
-def _measures(results: Results, base: RunResult, names: Sequence[str] | None) -> list[Measure]:
-    known = {measure.key: measure for measure in results.measures_of(base.task)}
-    unknown = [name for name in names or () if name not in known]
-    if unknown:
-        raise UnknownNameError(f"measure of Task {base.task}", ", ".join(unknown), known)
-    return [known[name] for name in names] if names else results.compared_measures(base.task)
 
 
 def _compare_on(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenrank.core.groups import GroupNames
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run
 from evenrank.core.safe_text import figure_text
@@ -90,7 +91,7 @@ def depth_curves(
     runs: Run | FilePath | Iterable[Run | FilePath],
     depths: Sequence[int] = (),
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    groups: str | Iterable[str] = "intersection",
+    groups: GroupNames = "intersection",
     **settings: Any,
 ) -> DepthCurves:
     """nDCG, AWRF and Score of Task 1 runs on their first ranks, at several depths (by default 5, 10, 20, … 1000).

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenrank.core.distinct import distinct
-from evenrank.core.groups import GroupSpace
+from evenrank.core.groups import Dimension, GroupNames, GroupSpace
 from evenrank.core.problem import QueryBatch
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task
@@ -54,7 +54,7 @@ def evaluate(
     collection: Collection | str | os.PathLike[str],
     runs: Run | str | os.PathLike[str] | Iterable[Run | str | os.PathLike[str]],
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    groups: str | Iterable[str] = "intersection",
+    groups: GroupNames = "intersection",
     *,
     measures: Named | Iterable[Named] = (),
     uncertainty: str | Sequence[str] = (),
@@ -65,9 +65,9 @@ def evaluate(
 ) -> Results:
     """The scores of runs (objects or files) on a collection (object or folder).
 
-    `protocol` is a name or an object, `groups` names the dimensions (`intersection` is all of the protocol's), and
-    `measures` names the measures to compute in place of the usual ones (`nDCG@10`). Any setting of the protocol can be
-    changed by name; `depth` and `rankings` set the scored depth of both tasks.
+    `protocol`, `groups` and `measures` are names or objects: of the protocol, of the dimensions (`intersection` is all
+    of the protocol's), and of the measures to compute in place of the usual ones (`nDCG@10`). Any setting of the
+    protocol can be changed by name; `depth` and `rankings` set the scored depth of both tasks.
 
     `uncertainty` names what intervals should carry: topics, missing, errors, judgments, target, or `all`. The results
     then have `.uncertainty`, by task, from so many `draws` of what is unknown by the model `assume` (a file, a dict, an
@@ -280,9 +280,10 @@ def given_runs(runs: Run | FilePath | Iterable[Run | FilePath]) -> list[Run | Fi
     return given
 
 
-def joined_groups(groups: str | Iterable[str]) -> str:
+def joined_groups(groups: GroupNames) -> str:
     """Names of dimensions, joined by commas."""
-    names = [groups] if isinstance(groups, str) or not isinstance(groups, Iterable) else list(groups)
+    given = [groups] if isinstance(groups, str) or not isinstance(groups, Iterable) else list(groups)
+    names = [one.name if isinstance(one, Dimension) else one for one in given]
     if not names or not all(isinstance(name, str) for name in names):
         raise EvenrankError(f"groups is {groups!r} (give the name of a dimension, or a list of names)")
     return ",".join(names)

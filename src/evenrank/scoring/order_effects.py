@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from evenrank.core.groups import GroupNames
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task, Topic
 from evenrank.core.rng import derive
@@ -121,7 +122,7 @@ def order_effects(
     collection: Collection | FilePath,
     runs: Run | FilePath | Iterable[Run | FilePath],
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    groups: str | Iterable[str] = "intersection",
+    groups: GroupNames = "intersection",
     *,
     judgments: FilePath | None = None,
     pool: FilePath | Pool | None = None,

@@ -17,7 +17,7 @@ from evenrank.core.records import Task
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError
 from evenrank.measures.measure import Measure
-from evenrank.measures.registry import MAIN, measures_of
+from evenrank.measures.registry import MAIN, Named, measures_of
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.scorer import defined
 
@@ -170,6 +170,14 @@ class Results:
         """The measure that runs of a task are ordered by."""
         key = next((run.main_measure for run in self.runs if run.task == task), MAIN[task].key)
         return next((measure for measure in self.measures_of(task) if measure.key == key), MAIN[task])
+
+    def computed(self, given: Named, task: Task) -> Measure:
+        """The measure that was computed under a name, or that an object is."""
+        key = given.key if isinstance(given, Measure) else given
+        known = {measure.key: measure for measure in self.measures_of(task)}
+        if key not in known:
+            raise UnknownNameError(f"measure of Task {task}", key, known, "others were not computed")
+        return known[key]
 
     def compared_measures(self, task: Task) -> list[Measure]:
         """The measures that runs are compared on unless others are named: the track's own."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
 from evenrank.core.exposure import LOG, Cascade
-from evenrank.core.groups import GroupSpace
+from evenrank.core.groups import GroupNames, GroupSpace
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Topic
 from evenrank.core.rng import derive
@@ -132,7 +132,7 @@ def sampled_scores(
     pool: Pool | FilePath,
     sample: Pool | FilePath,
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    groups: str | Iterable[str] = "intersection",
+    groups: GroupNames = "intersection",
     **settings: Any,
 ) -> SampledScores:
     """Scores of Task 1 runs where only `sample`, a random part of `pool` (`sample_pool`), was judged.

@@ -33,6 +33,7 @@ from evenrank.scoring.scorer import mean_of_defined, score_batches
 
 if TYPE_CHECKING:
     from evenrank.io.assumptions import Assumptions
+    from evenrank.scoring.campaigns.campaign import CampaignProtocol
 
 USUAL = ("nDCG", "P", "AWRF", "Score", "EE-L", "EE-D", "EE-R")
 """Measures that are computed unless others are asked for, in the order of the table."""
@@ -68,7 +69,7 @@ def score(
     k: int | None = None,
     *,
     missing: Missing = "skip",
-    protocol: str | None = None,
+    protocol: str | CampaignProtocol | None = None,
     sequences: FilePath | None = None,
     settings: Settings | None = None,
     bounds: bool = False,

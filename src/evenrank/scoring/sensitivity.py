@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from evenrank.core.groups import GroupNames
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task
 from evenrank.core.rng import derive
@@ -129,7 +130,7 @@ def sensitivity(
     collection: Collection | FilePath,
     runs: Run | FilePath | Iterable[Run | FilePath],
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    groups: str | Iterable[str] = "intersection",
+    groups: GroupNames = "intersection",
     *,
     seed: int = 0,
     **settings: Any,
@@ -167,7 +168,7 @@ def sensitivity(
 
 
 def main_by_topic(
-    collection: Collection, runs: Sequence[Run], protocol: Protocol, groups: str | Iterable[str]
+    collection: Collection, runs: Sequence[Run], protocol: Protocol, groups: GroupNames
 ) -> dict[str, Topics]:
     """The main measure of runs of one task by run and topic."""
     results = evaluate(collection, runs, protocol, groups)
@@ -196,7 +197,7 @@ def few_topics_note(n_topics: int) -> list[str]:
     ]
 
 
-def scored_dimensions(collection: Collection, protocol: Protocol, groups: str | Iterable[str]) -> list[str]:
+def scored_dimensions(collection: Collection, protocol: Protocol, groups: GroupNames) -> list[str]:
     """Names of the dimensions that are scored and have groups that can be wrong."""
     space = protocol_space(collection, protocol, joined_groups(groups))
     return [dimension.name for dimension in space.dimensions if dimension.name not in collection.counts]

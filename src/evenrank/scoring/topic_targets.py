@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.groups import GroupSpace
+from evenrank.core.groups import GroupNames, GroupSpace
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
 from evenrank.core.sparse_alignment import SparseVector
@@ -97,7 +97,7 @@ def topic_targets(
     collection: Collection | str | os.PathLike[str],
     task: Task = 1,
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    groups: str | Iterable[str] = "intersection",
+    groups: GroupNames = "intersection",
     **settings: Any,
 ) -> TopicTargets:
     """The targets of every topic that has judgments, in the collection's order.

@@ -22,6 +22,7 @@ from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
 from evenrank.measures.measure import Measure
+from evenrank.measures.registry import Named
 from evenrank.scoring.paired_tests import TESTS, holm, randomisation_p_of_rows
 from evenrank.scoring.results import Results
 from evenrank.scoring.sensitivity import few_topics_note
@@ -164,7 +165,7 @@ class Trust:
 def trust(
     results: Results,
     task: Task | None = None,
-    measure: str | None = None,
+    measure: Named | None = None,
     *,
     n_resamples: int = N_RESAMPLES,
     power: float = 0.8,
@@ -178,7 +179,7 @@ def trust(
     defined for all, are used. `power` and `level` decide which difference counts as detectable.
     """
     chosen = _task(results, task)
-    found = _measure(results, chosen, measure)
+    found = results.main_of(chosen) if measure is None else results.computed(measure, chosen)
     runs = results.of_task(chosen)
     topics = _shared_topics(results, chosen, found)
     if len(runs) < 2 or len(topics) < 2:
@@ -209,14 +210,6 @@ def _task(results: Results, task: Task | None) -> Task:
     if task is None and len(results.tasks) > 1:
         raise EvenrankError("runs of both tasks (say which one: task=1 or task=2)")
     return results.tasks[0] if task is None else task
-
-
-def _measure(results: Results, task: Task, name: str | None) -> Measure:
-    known = {measure.key: measure for measure in results.measures_of(task)}
-    wanted = results.main_of(task).key if name is None else name
-    if wanted not in known:
-        raise EvenrankError(f"measure {wanted} was not computed (choose from {', '.join(known)})")
-    return known[wanted]
 
 
 def _shared_topics(results: Results, task: Task, measure: Measure) -> list[Any]:

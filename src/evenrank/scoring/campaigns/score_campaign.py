@@ -15,7 +15,7 @@ from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.io.runs import run_name
 from evenrank.measures.measure import Measure
-from evenrank.scoring.campaigns.campaign import CampaignRequest, SystemColumns, named_files
+from evenrank.scoring.campaigns.campaign import CampaignProtocol, CampaignRequest, SystemColumns, named_files
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
 from evenrank.scoring.results import GroupShare, ItemScores, QueryScores, RunResult
 from evenrank.scoring.scorer import mean_of_defined
@@ -25,7 +25,7 @@ LOWER_IS_BETTER = ("unfairness", "disparity", "difference")
 
 
 def score_campaign(
-    protocol: str,
+    protocol: str | CampaignProtocol,
     runs: object,
     qrels: object,
     *,
@@ -38,8 +38,12 @@ def score_campaign(
     settings: Settings,
 ) -> ItemScores:
     """Scores of run files under the protocol of a campaign; the settings are kept with them."""
-    if protocol not in CAMPAIGNS:
+    campaign = CAMPAIGNS.get(protocol) if isinstance(protocol, str) else protocol
+    if campaign is None:
         raise UnknownNameError("protocol", protocol, CAMPAIGNS)
+    if not isinstance(campaign, CampaignProtocol):
+        known = f"{', '.join(CAMPAIGNS)}, or a protocol of campaign files; those of the track serve evaluate"
+        raise WrongTypeError(protocol, "protocol", known)
     if not isinstance(qrels, (str, os.PathLike)):
         raise WrongTypeError(qrels, "relevance", "the path of the campaign's judgments")
     request = CampaignRequest(
@@ -52,13 +56,13 @@ def score_campaign(
         attention=attention,
         k=k,
     )
-    found = CAMPAIGNS[protocol].run(request, settings)
+    found = campaign.run(request, settings)
     shares = tuple(
         GroupShare(one.system, group.grouping, group.group, group.exposure, group.target)
         for one in found.systems
         for group in one.groups
     )
-    chosen = replace(PAPER_2021, name=protocol, summary=CAMPAIGNS[protocol].summary, dimensions=())
+    chosen = replace(PAPER_2021, name=campaign.name, summary=campaign.summary, dimensions=())
     measures_of = tuple(_measure(name) for name in found.systems[0].columns)
     return ItemScores(
         protocol=chosen,
@@ -67,7 +71,7 @@ def score_campaign(
         measures={1: measures_of},
         notes=found.notes,
         shares=shares,
-        campaign={"name": protocol, **found.settings},
+        campaign={"name": campaign.name, **found.settings},
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from evenrank.core.groups import GroupNames
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run
 from evenrank.core.types import FilePath
@@ -23,7 +24,7 @@ def report(
     runs: Run | FilePath | Iterable[Run | FilePath],
     folder: FilePath,
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    groups: str | Iterable[str] = "intersection",
+    groups: GroupNames = "intersection",
     *,
     title: str = "Fair ranking report",
     judged_only: bool = False,

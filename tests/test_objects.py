@@ -1,0 +1,132 @@
+"""Whatever takes a name takes an object: measures, policies, dimensions, protocols, attention and targets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenrank
+from evenrank.core.exposure import parse_attention
+from evenrank.core.problem import QueryView
+from evenrank.core.rng import derive
+from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
+from evenrank.scoring.campaigns.registry import CAMPAIGNS
+from evenrank.trec.generate.settings import world_settings
+
+GROUPS = {f"i{item}": "abc"[item % 3] for item in range(30)}
+WANTED = {"a": 0.2, "b": 0.2, "c": 0.6}
+
+
+@evenrank.measure("FirstRelevant", tasks=(1, 2), low=0.0, high=1.0)
+def first_relevant(view: QueryView) -> float:
+    """Whether the first item is relevant."""
+    return float(view.is_relevant[0]) if len(view.is_relevant) else 0.0
+
+
+@evenrank.policy("backwards", tasks=(1, 2))
+def backwards(candidates: Any, target: Any, request: Any, rng: Any, *, n_first: int = 0) -> Any:
+    """The least relevant items first, below some of the best ones."""
+    best = np.argsort(-candidates.relevance, kind="stable")
+    return np.concatenate([best[:n_first], best[n_first:][::-1]])[: request.length]
+
+
+@pytest.fixture(scope="module")
+def items() -> dict[str, dict[str, float]]:
+    rng = derive(2, "items")
+    return {f"q{query}": dict(zip(GROUPS, rng.random(30).tolist(), strict=True)) for query in range(8)}
+
+
+@pytest.fixture(scope="module")
+def relevance(items: dict[str, dict[str, float]]) -> dict[str, dict[str, int]]:
+    return {query: {item: int(value > 0.6) for item, value in row.items()} for query, row in items.items()}
+
+
+@pytest.fixture(scope="module")
+def scores(items: Any, relevance: Any) -> evenrank.ItemScores:
+    shuffled = {query: dict(zip(row, reversed(row.values()), strict=True)) for query, row in items.items()}
+    systems = {"good": items, "bad": shuffled}
+    return evenrank.score(systems, GROUPS, relevance, measures=[first_relevant, "AWRF", "nDCG@5"])
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("objects") / "world"
+    evenrank.build_index(evenrank.generate_collection(folder, world_settings(n_pages=1200, n_topics=6, seed=4)))
+    return folder
+
+
+def test_measures_in_comparisons_and_trust(scores: evenrank.ItemScores) -> None:
+    rows = evenrank.compare(scores, "bad", measures=[first_relevant, "nDCG@5"]).rows
+    assert [row.measure for row in rows] == ["FirstRelevant", "nDCG@5"]
+    assert evenrank.compare(scores, "bad", measures="FirstRelevant,nDCG@5").rows == rows
+    found = evenrank.trust(scores, measure=first_relevant)
+    assert (found.measure, found.runs[0].run) == ("FirstRelevant", "good")
+    with pytest.raises(UnknownNameError, match=r"'FirstRelevant@3'; choose from .*others were not computed"):
+        evenrank.compare(scores, "bad", measures=[first_relevant.at(3)])
+
+
+def test_measures_and_policies_in_tradeoffs_and_tuning(items: Any, relevance: Any, tmp_path: Path) -> None:
+    found = evenrank.tradeoff(items, GROUPS, relevance, WANTED, k=10, values=(0, 10), measures=[first_relevant])
+    assert list(found.scores.systems[0].scores) == ["nDCG", "AWRF", "FirstRelevant"]
+    own = evenrank.OwnData(items, GROUPS, relevance, WANTED, k=10)
+    options: dict[str, Any] = {"measures": [first_relevant, "Ndcg@5"], "budget": 2, "workers": 2, "folder": tmp_path}
+    tuned = evenrank.tune(own, backwards, space={"n_first": [1]}, **options)
+    assert tuned.measures == ("FirstRelevant", "nDCG@5")
+    assert tuned.settings == {"n_first": "1"}
+    assert tuned.default_value < tuned.value
+    fixed = evenrank.tune(own, backwards(n_first=1), **{**options, "budget": 1})
+    assert fixed.default_value == tuned.value, "a policy object is not another one of its name"
+
+
+def test_the_attention_that_is_scored_is_the_one_that_is_served(items: Any, relevance: Any) -> None:
+    steep = parse_attention("rbp:0.5")
+
+    def awrf(**options: Any) -> float:
+        fair = evenrank.rerank(items, GROUPS, WANTED, k=10, **options)
+        return float(evenrank.score(fair, GROUPS, relevance, WANTED, attention=steep).scores["AWRF"])
+
+    assert awrf(attention=steep) == awrf(attention="rbp:0.5") > awrf()
+    assert awrf(attention=parse_attention("log")) == awrf()
+    with pytest.raises(EvenrankError, match="policies need attention that does not rise"):
+        awrf(attention=[0.5, 1.0])
+    with pytest.raises(UnknownNameError, match="attention model 'steep'"):
+        awrf(attention="steep")
+    own = [evenrank.OwnData(items, GROUPS, relevance, WANTED, k=10, attention=one) for one in ("log", steep)]
+    assert own[0].fingerprint() != own[1].fingerprint()
+    log, other = (one.score("optimal", {}, one.queries("eval"), ["AWRF"], 0)["AWRF"] for one in own)
+    assert log.keys() == other.keys()
+    assert log != other
+
+
+def test_protocols_dimensions_and_targets_on_a_collection(collection: Path) -> None:
+    shallow = replace(evenrank.PROTOCOLS["paper-2021"], name="shallow", task1_depth=10, task1_length=50)
+    run = evenrank.rank(collection, policy="relevance", protocol=shallow).run
+    geography = evenrank.DIMENSIONS["geography"]
+    by_object = evenrank.evaluate(collection, run, shallow, geography)
+    assert by_object.runs == evenrank.evaluate(collection, run, shallow, "geography").runs
+    assert by_object.runs == evenrank.evaluate(collection, run, shallow, [geography]).runs
+    with pytest.raises(EvenrankError, match="give the name of a dimension"):
+        evenrank.evaluate(collection, run, groups=[3])  # type: ignore[list-item]
+    tuned = evenrank.tune(collection, "proportional", protocol=shallow, target={"Africa": 1.0}, budget=1)
+    assert tuned.measures == ("Score",), "no depth below the ten ranks of the protocol"
+    plain = evenrank.tune(collection, "proportional", protocol=shallow, budget=1)
+    assert plain.value != tuned.value
+
+
+def test_a_campaign_as_an_object(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("q -1 a 1\nq -1 b 0\n")
+    (tmp_path / "run.txt").write_text("q s1 a 1 2 run\nq s1 b 2 1 run\n")
+    files = (tmp_path / "run.txt", None, tmp_path / "qrels.txt")
+    named = evenrank.score(*files, protocol="trec-2020")
+    assert evenrank.score(*files, protocol=CAMPAIGNS["trec-2020"]).to_json() == named.to_json()
+    with pytest.raises(WrongTypeError, match="those of the track serve evaluate"):
+        evenrank.score(*files, protocol=evenrank.PROTOCOLS["paper-2021"])  # type: ignore[arg-type]
+
+
+def test_a_policy_that_reads_texts_is_named(items: Any) -> None:
+    with pytest.raises(EvenrankError, match="policy mmr compares texts"):
+        evenrank.rerank(items, GROUPS, policy=evenrank.POLICIES["mmr"])  # type: ignore[arg-type]
