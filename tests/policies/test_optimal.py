@@ -19,9 +19,10 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
-from evenrank.policies.optimal import Optimal, OptimalList, OptimalSequence, nested_list, sequence
+from evenrank.policies.optimal import Optimal, OptimalList, OptimalSequence, sequence
+from evenrank.policies.optimal import list as optimal_list
 from evenrank.policies.optimal.bounds import BandBounds
-from evenrank.policies.optimal.nested_list import BoundError
+from evenrank.policies.optimal.list import BoundError
 from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.policies.registry import idle_settings, make_policy
 from evenrank.trec.dimensions import GENDER, GEOGRAPHY
@@ -314,12 +315,12 @@ def test_a_list_is_fair_where_people_stop_reading() -> None:
 
 def test_first_ranks_count_more_where_little_is_left_to_find_below_them() -> None:
     """With ten likely pages, rank 10 has nearly all of the relevance; with 500 of them it has a small part."""
-    weights, mixture = discounts(500), nested_list.DepthMixture((10, 500), (0.2, 0.8))
+    weights, mixture = discounts(500), optimal_list.DepthMixture((10, 500), (0.2, 0.8))
     few = np.where(np.arange(1000) < 10, 0.9, 1e-6)
     many = np.where(np.arange(1000) < 500, 0.9, 1e-6)
     assert mixture.adapted(few, weights).weights == pytest.approx((0.2, 0.8), abs=1e-3)
     attention = weights[:10].sum() / weights.sum()
-    usual = 0.2 * attention**nested_list.USUAL_DECLINE
+    usual = 0.2 * attention**optimal_list.USUAL_DECLINE
     assert mixture.adapted(many, weights).weights[0] == pytest.approx(usual / (usual + 0.8))
     assert mixture.adapted(np.zeros(1000), weights) == mixture
 
@@ -381,17 +382,17 @@ def test_more_effort_on_the_tail_would_bring_next_to_nothing(monkeypatch: pytest
     masks = [(1 << rng.choice(len(share), 2500, p=share)).astype(np.uint32) for share in shares]
     candidates, request = make_candidates(2500, seed=7, masks=masks), Request(1, 1, 1000)
     found = ranked(candidates, request, proof="brief").certificate["score"]
-    monkeypatch.setattr(nested_list, "TAIL_TOLERANCE", 1e-6)
-    monkeypatch.setattr(nested_list, "TAIL_ITERATIONS", 400)
+    monkeypatch.setattr(optimal_list, "TAIL_TOLERANCE", 1e-6)
+    monkeypatch.setattr(optimal_list, "TAIL_ITERATIONS", 400)
     assert found > (1.0 - 5e-5) * ranked(candidates, request, proof="brief").certificate["score"]
 
 
 def test_for_later_depths_only_the_difference_to_ranks_below_counts() -> None:
     """Ranks 1 to 10 have a mean weight of 0.5254, ranks 11 to 20 of 0.2559; nothing is below the end of a list."""
     weights = discounts(1000)
-    assert nested_list._lasting_share(weights, 0, 10) == pytest.approx(1 - 0.2559 / 0.5254, abs=1e-3)
-    assert nested_list._lasting_share(weights, 50, 100) < 0.15
-    assert nested_list._lasting_share(weights, 100, 1000) == 1.0
+    assert optimal_list._lasting_share(weights, 0, 10) == pytest.approx(1 - 0.2559 / 0.5254, abs=1e-3)
+    assert optimal_list._lasting_share(weights, 50, 100) < 0.15
+    assert optimal_list._lasting_share(weights, 100, 1000) == 1.0
 
 
 def test_stronger_fairness_is_fairer_on_the_first_screen_too() -> None:

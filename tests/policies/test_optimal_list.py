@@ -190,7 +190,7 @@ def test_assignments_make_the_bound_tighter_where_many_groups_have_a_small_targe
     target, request = target_of(candidates, Request(1, 1, 20), THREE), Request(1, 1, 20)
     thorough = Optimal(proof="thorough")
     settled = thorough.rank(candidates, target, request, derive(1))
-    monkeypatch.setattr("evenrank.policies.optimal.nested_list.SETTLED_RANKS", 0)
+    monkeypatch.setattr("evenrank.policies.optimal.list.SETTLED_RANKS", 0)
     plain = thorough.rank(candidates, target, request, derive(1))
     assert np.array_equal(settled.positions, plain.positions)
     assert settled.certificate["gap"] < 0.9 * plain.certificate["gap"]
