@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -149,7 +148,7 @@ _LIVE: set[str] = set()
 
 def _name_temporary(path: Path) -> Path:
     """A name beside `path` that says which process uses it."""
-    name = f".{path.name[:180]}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    name = f".{path.name[:180]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     _LIVE.add(name)
     return path.with_name(name)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from typing import Any
 
 from evenrank.errors import input_error, reason_of
@@ -35,6 +34,8 @@ def read_toml(path: str | os.PathLike[str], fix: str) -> tuple[str, dict[str, An
 
     The parser raises a plain ValueError for numbers of thousands of digits, and RecursionError for deep nesting.
     """
+    import tomllib
+
     text = read_small_text(path, fix)
     if len(text) > MAX_TOML_BYTES:
         raise input_error(path, 0, f"more than {MAX_TOML_BYTES:,} characters", fix)
