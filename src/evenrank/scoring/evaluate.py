@@ -95,7 +95,7 @@ def evaluate(
         results = replace(results, bounds=bounds_of_runs(opened, loaded, results, space, evaluation.truth, scope))
     if unknown is None:
         return results
-    from evenrank.scoring.uncertain_topics import uncertain_results
+    from evenrank.scoring.uncertain_items import uncertain_results
 
     return replace(results, uncertainty=uncertain_results(opened, loaded, results, space, *unknown, draws))
 

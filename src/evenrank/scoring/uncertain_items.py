@@ -1,21 +1,28 @@
-"""Rankings of plain tables as data of which part is unknown: what `score(…, uncertainty=…)` draws and scores."""
+"""Ranked and relevant items as data of which part is unknown: what `score` and `evaluate` draw with `uncertainty=…`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.alignment import Alignment
+from evenrank.core.alignment import Alignment, align
+from evenrank.core.exposure import page_attention
+from evenrank.core.groups import UNKNOWN_MASK, Dimension, GroupSpace
 from evenrank.core.problem import QueryBatch
+from evenrank.core.protocol import Protocol
+from evenrank.core.records import Run, Task, no_pages
+from evenrank.core.target import background_target, group_target
 from evenrank.core.types import Floats
 from evenrank.core.uncertainty import SOURCES, Uncertainty
 from evenrank.errors import EvenrankError
 from evenrank.io.groupings import Grouping
 from evenrank.scoring.imputation import JudgedRanks
+from evenrank.scoring.ranked_pages import DENSE_ALIGNMENT, RankedPages, scored_pages
 from evenrank.scoring.uncertain import (
     DrawnRun,
     UncertainData,
@@ -23,9 +30,11 @@ from evenrank.scoring.uncertain import (
     UncertainResults,
     estimate_uncertainty,
 )
+from evenrank.trec.collection import Collection
+from evenrank.trec.true_target import work_exposure
 
 if TYPE_CHECKING:
-    from evenrank.scoring.results import ItemScores
+    from evenrank.scoring.results import ItemScores, Results
     from evenrank.scoring.score import ItemProblem
 
 Ints = NDArray[np.intp]
@@ -162,3 +171,227 @@ def _runs(
             else replace(judged, first=judged.first[pairs], end=judged.end[pairs], alignment=None),
         )
         yield DrawnRun(name, batch, np.searchsorted(items, topics[pair] * problem.n_items + batch.items), topics)
+
+
+def uncertain_results(
+    collection: Collection,
+    runs: Sequence[Run],
+    results: Results,
+    space: GroupSpace,
+    sources: Sequence[str],
+    model: Uncertainty,
+    n_draws: int,
+) -> dict[Task, UncertainResults]:
+    """Intervals of all runs that carry the sources, by task; the draws depend on the protocol's `interval_seed`."""
+    protocol = results.protocol
+    _refuse(collection, protocol, space)
+    found: dict[Task, UncertainResults] = {}
+    for task in results.tasks:
+        of_task = [run for run in runs if run.task == task]
+        data = collection_data(
+            collection, of_task, task, [list(results[run.name].topics) for run in of_task], protocol, space
+        )
+        found[task] = estimate_uncertainty(
+            data,
+            results.measures_of(task),
+            results.main_of(task).key,
+            sources,
+            model,
+            n_draws=n_draws,
+            seed=protocol.interval_seed,
+            confidence=protocol.confidence,
+        )
+    return found
+
+
+def _refuse(collection: Collection, protocol: Protocol, space: GroupSpace) -> None:
+    faults = []
+    if space.n_groups > DENSE_ALIGNMENT:
+        faults.append(f"uncertainty: {space.n_groups:,} groups are too many (name fewer dimensions with --groups)")
+    if protocol.target_sum != "one":
+        faults.append(f"uncertainty: targets of {protocol.name} do not sum to 1 (use paper-2021 or official-2021)")
+    counted = [d.name for d in space.dimensions if d.name in collection.counts and protocol.normalises(d.name)]
+    if counted:
+        faults.append(f"uncertainty: pages are shared by counts in {', '.join(counted)}, which cannot be drawn")
+    if faults:
+        raise EvenrankError("\n".join(faults))
+
+
+def collection_data(
+    collection: Collection,
+    runs: Sequence[Run],
+    task: Task,
+    topics_of: Sequence[Sequence[int]],
+    protocol: Protocol,
+    space: GroupSpace,
+) -> UncertainData:
+    """The ranked and the relevant pages of the scored topics, with what is recorded of them."""
+    topics = sorted({topic for listed in topics_of for topic in listed})
+    number = {topic: place for place, topic in enumerate(topics)}
+    keys = [_run_keys(run, number) for run in runs]
+    relevant = np.concatenate(
+        [np.empty(0, np.int64), *(_key(n, collection.topic_by_id[t].rel_docs) for t, n in number.items())]
+    )
+    items = np.unique(np.concatenate([*(key for key, _ in keys), relevant]))
+    best = np.full(len(items), np.inf)
+    for key, rank in keys:
+        np.minimum.at(best, np.searchsorted(items, key), rank)
+    topic, page = (items >> 32).astype(np.intp), (items & 0xFFFFFFFF).astype(np.int32)
+    is_judged = np.concatenate(
+        [np.empty(0, bool), *(collection.topic_by_id[t].was_judged(page[topic == n]) for t, n in number.items())]
+    )
+    is_relevant = np.isin(items, relevant)
+    rows = collection.rows_of(page)
+    drawn_runs, attention = [], np.zeros(len(items))
+    for run, listed in zip(runs, topics_of, strict=True):
+        one = _drawn_run(collection, run, [number[t] for t in listed], topics, items, protocol, space)
+        drawn_runs.append(one)
+        batch = one.batch
+        weights = page_attention(batch.attention_model, batch.ranks, batch.rankings, is_relevant[one.rows])
+        attention += np.bincount(one.rows, weights, minlength=len(items)) / max(1, int(batch.n_rankings.max(initial=1)))
+    drops = task == 1 and not protocol.keeps_unknown_task1 and space.has_unknown
+    return UncertainData(
+        topic=topic,
+        topic_names=tuple(topics),
+        attention=attention,
+        judged=JudgedRanks(topic, best, is_relevant, is_judged),
+        dimensions=tuple(_dimension(collection, rows, one, protocol) for one in space.dimensions),
+        join=lambda parts: reduce(lambda a, b: np.einsum("kg,lh->klgh", a, b).reshape(len(a) * len(b), -1), parts),
+        target=_Target(task, protocol, space),
+        target_weights=_TargetWeights(task, protocol, rows >= 0, collection.quality_class[rows], topic),
+        blend=protocol.blend,
+        runs=tuple(drawn_runs),
+        group_names=space.names[1:] if drops else space.names,
+    )
+
+
+def _key(topic: int | Ints, pages: NDArray[np.integer]) -> NDArray[np.int64]:
+    """One number for a topic and a page."""
+    return np.asarray(np.int64(topic) << 32 | pages.astype(np.int64))
+
+
+def _run_keys(run: Run, number: dict[int, int]) -> tuple[NDArray[np.int64], Floats]:
+    """Items of all rankings of a run on the topics, and the rank of each, from 1."""
+    lengths = np.diff(run.starts)
+    of_ranking = np.array([number.get(topic, -1) for topic in run.topic_ids.tolist()], np.int64)
+    topic = np.repeat(of_ranking, lengths)
+    rank = np.arange(len(run.pages)) - np.repeat(run.starts[:-1], lengths) + 1.0
+    kept = topic >= 0
+    return np.asarray(topic[kept] << 32 | run.pages[kept].astype(np.int64)), np.asarray(rank[kept], np.float64)
+
+
+def _dimension(collection: Collection, rows: Ints, dimension: Dimension, protocol: Protocol) -> UncertainDimension:
+    """Kinds of pages: unknown, the sets of groups that occur and every single group, and last none at all."""
+    masks = collection.masks[dimension.name][rows]
+    masks[rows < 0] = UNKNOWN_MASK if protocol.unlisted_page == "unknown" else 0
+    singles = [1 << bit for bit in range(1, len(dimension.groups))]
+    known = np.union1d(np.array(singles, masks.dtype), masks[(masks != UNKNOWN_MASK) & (masks != 0)])
+    values = np.concatenate([np.array([UNKNOWN_MASK], masks.dtype), known, np.zeros(1, masks.dtype)])
+    kind = np.where(masks == UNKNOWN_MASK, 0, np.where(masks == 0, len(values) - 1, 1 + np.searchsorted(known, masks)))
+    members = (known[:, None] >> np.arange(1, len(dimension.groups), dtype=masks.dtype)) & 1 != 0
+    weights = align([values], GroupSpace((dimension,)), [protocol.normalises(dimension.name)]).dense()
+    groups = dimension.groups[1:]
+    return UncertainDimension(dimension.name, dimension.is_personal, groups, kind.astype(np.intp), members, weights)
+
+
+def _drawn_run(
+    collection: Collection,
+    run: Run,
+    numbers: Sequence[int],
+    topics: Sequence[int],
+    items: NDArray[np.int64],
+    protocol: Protocol,
+    space: GroupSpace,
+) -> DrawnRun:
+    """The scored rows of a run as places among the items; a topic without a ranking has none."""
+    ranked = scored_pages(run, collection, protocol, space)
+    none = np.empty(0, np.intp)
+    blank = RankedPages(no_pages(), none, none, 0, Alignment(np.zeros((1, space.n_groups)), none))
+    parts = [ranked.get(topics[number], blank) for number in numbers]
+    lengths = [len(part.pages) for part in parts]
+    pairs = np.repeat(np.arange(len(parts)), lengths)
+    n_rankings = np.array([part.n_rankings for part in parts])
+    first = np.cumsum(n_rankings) - n_rankings
+    pages = np.concatenate([no_pages(), *(part.pages for part in parts)])
+    full = np.full(len(parts), protocol.task2_rankings or protocol.sequence_length)
+    counted = (
+        np.ones(len(parts), np.intp) if run.task == 1 else n_rankings if protocol.missing_ranking == "skipped" else full
+    )
+    ideal = (protocol.ideal_depth or protocol.task1_depth) if run.task == 1 else protocol.depth(2)
+    batch = QueryBatch(
+        protocol=protocol,
+        attention_model=protocol.attention_model,
+        items=pages,
+        pairs=pairs,
+        rankings=np.concatenate([none, *(part.rankings for part in parts)]) + np.repeat(first, lengths),
+        ranks=np.concatenate([none, *(part.ranks for part in parts)]),
+        gains=np.zeros(len(pages), bool),
+        n_rankings=counted,
+        depth=np.full(len(parts), protocol.depth(run.task)),
+        ideal_depth=np.full(len(parts), ideal),
+        n_relevant=np.zeros(len(parts), np.intp),
+        alignment=blank.alignment,
+        full_target=np.zeros((len(parts), space.n_groups)),
+        drops_unknown=run.task == 1 and not protocol.keeps_unknown_task1 and space.has_unknown,
+        is_share=run.task == 1,
+        relevant_only=run.task == 2 and protocol.relevant_exposure,
+        is_ordered=space.is_ordered,
+    )
+    rows = np.searchsorted(items, np.asarray(numbers, np.int64)[pairs] << 32 | pages.astype(np.int64))
+    return DrawnRun(run.name, batch, rows, np.asarray(numbers, np.intp))
+
+
+class _Target:
+    """Wanted exposure from the groups of relevant pages, as `core.target.group_target` has it, many rows at once."""
+
+    def __init__(self, task: Task, protocol: Protocol, space: GroupSpace) -> None:
+        self.space, self.keeps_unknown = space, task == 2 or protocol.keeps_unknown_task1
+        depth = protocol.target_depth or protocol.depth(2)
+        self.scale = 1.0 if task == 1 else float(protocol.attention_model.weights(depth, protocol.discount_type).sum())
+
+    def __call__(self, mass: Floats, blend: Floats, topics: Ints) -> Floats:
+        space = self.space
+        if not space.is_blended:
+            pairs = zip(mass, blend.tolist(), strict=True)
+            rows = [group_target(one, space, keep_unknown=self.keeps_unknown, weight=share) for one, share in pairs]
+            return np.array(rows) * self.scale
+        wanted = mass.astype(np.float64, copy=True)
+        if not self.keeps_unknown and space.has_unknown:
+            wanted[:, 0] = 0.0
+        total = wanted.sum(axis=1, keepdims=True)
+        cells = (wanted / np.where(total > 0.0, total, 1.0)).reshape(-1, *space.shape)
+        axes = tuple(range(1, cells.ndim))
+        weight = blend.reshape(-1, *(1 for _ in axes))
+        for section, background in space.sections():
+            part = cells[(slice(None), *section)]
+            own = part.sum(axis=axes, keepdims=True)
+            cells[(slice(None), *section)] = (1.0 - weight) * part + weight * own * background
+        found = np.where(total > 0.0, cells.reshape(wanted.shape), background_target(space))
+        return np.asarray(found * self.scale)
+
+
+class _TargetWeights:
+    """Weights of pages in the target: 1 for relevant ones in Task 1, their ideal exposure in Task 2."""
+
+    def __init__(
+        self, task: Task, protocol: Protocol, is_listed: NDArray[np.bool_], classes: NDArray[np.uint8], topic: Ints
+    ) -> None:
+        self.task, self.protocol, self.is_listed, self.classes = task, protocol, is_listed, classes
+        self.attention = protocol.attention_model
+        self.starts = np.searchsorted(topic, np.arange(int(topic.max(initial=-1)) + 2))
+
+    def __call__(self, relevant: NDArray[np.bool_]) -> Floats:
+        counted = relevant & self.is_listed
+        if self.task == 1:
+            return counted.astype(np.float64)
+        if relevant.strides[0] == 0:
+            return np.broadcast_to(self._ideal(counted[0]), counted.shape)
+        return np.stack([self._ideal(one) for one in counted])
+
+    def _ideal(self, counted: NDArray[np.bool_]) -> Floats:
+        weights = np.zeros(len(counted))
+        for first, end in zip(self.starts, self.starts[1:], strict=False):
+            rows = first + np.flatnonzero(counted[first:end])
+            if len(rows):
+                weights[rows] = work_exposure(self.classes[rows], self.protocol.discount_type, self.attention)
+        return weights
