@@ -22,6 +22,8 @@ from typing import TypeVar
 
 MAX_FOUND = 1000
 """Characters that are quoted of what was found; a file may consist of one value."""
+MAX_SHOWN = 60
+"""Characters of a value that a message repeats."""
 MAX_CHOICES = 60
 """Names listed after "choose from"; longer lists are cut."""
 MAX_LINE = 2000
@@ -234,6 +236,12 @@ def listed(values: Sequence[object], n_shown: int = 8) -> str:
     """`1, 2, 3 and 40 more`: the first of many, as errors and notes name them."""
     more = f" and {len(values) - n_shown:,} more" if len(values) > n_shown else ""
     return ", ".join(map(str, values[:n_shown])) + more
+
+
+def shown_value(value: object) -> str:
+    """A value as messages repeat it."""
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "…"
 
 
 def unknown_name(kind: str, name: object, known: Iterable[object], hint: str = "") -> str:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.errors import shown_value
+
 MAX_LENGTH = 1000
 """Longest id, in characters."""
 FILE_NAME = "text_ids.npy"
@@ -64,11 +66,11 @@ def check_text_id(value: object, name: str = "page_id") -> str:
     if type(value) is int:
         raise ValueError(f"{name} is {value}, a whole number, where others are text ({ALL_OF_A_KIND})")
     if not isinstance(value, str) or not value:
-        raise ValueError(f"{name} is {_shown(value)}, not text")
+        raise ValueError(f"{name} is {shown_value(value)}, not text")
     if len(value) > MAX_LENGTH:
         raise ValueError(f"{name} has {len(value):,} characters; {MAX_LENGTH:,} are allowed")
     if not value.isprintable() or any(character.isspace() for character in value):
-        raise ValueError(f"{name} {_shown(value)} has a blank or a control character, which would break run files")
+        raise ValueError(f"{name} {shown_value(value)} has a blank or a control character, which would break run files")
     return value
 
 
@@ -88,8 +90,3 @@ def load_text_ids(folder: Path) -> TextIds:
 def loaded_text_ids(folder: Path) -> TextIds:
     """The ids of a data folder, loaded once in each process; nothing is ever added to these."""
     return load_text_ids(folder)
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"

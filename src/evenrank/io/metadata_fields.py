@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.core.text_ids import TextIds, check_text_id
+from evenrank.errors import shown_value
 
 MAX_PAGE_ID = 2**31 - 1
 SCORE_FIELDS = ("quality_score", "pred_qual")
@@ -33,7 +34,7 @@ def page_id_of(record: dict[str, Any], ids: TextIds | None) -> int:
         has = ", ".join(sorted(map(str, record))[:8])[:120]
         raise ValueError(f"no page_id; the record has {has or 'no field'}")
     if type(value) is not int or not 0 <= value <= MAX_PAGE_ID:
-        raise ValueError(f"page_id is {_shown(value)}, not a whole number from 0 to {MAX_PAGE_ID}")
+        raise ValueError(f"page_id is {shown_value(value)}, not a whole number from 0 to {MAX_PAGE_ID}")
     return value
 
 
@@ -44,7 +45,7 @@ def score_of(record: dict[str, Any]) -> float:
     if value is None:
         return math.nan
     if type(value) not in (int, float) or not 0 <= value <= 1:
-        raise ValueError(f"{name} is {_shown(value)}, not a number from 0 to 1")
+        raise ValueError(f"{name} is {shown_value(value)}, not a number from 0 to 1")
     return float(value)
 
 
@@ -55,13 +56,8 @@ def quality_class_of(record: dict[str, Any]) -> int:
     if value is None:
         return NO_CLASS
     if not isinstance(value, str) or value not in _CLASS_CODE:
-        raise ValueError(f"{name} is {_shown(value)}, not one of {', '.join(WORK_ORDER)}")
+        raise ValueError(f"{name} is {shown_value(value)}, not one of {', '.join(WORK_ORDER)}")
     return _CLASS_CODE[value]
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def score_column(texts: dict[str, tuple[bytes, ...]]) -> NDArray[np.float64]:

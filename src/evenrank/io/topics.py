@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.records import Split, Topic, no_pages
 from evenrank.core.text_ids import TextIds, check_text_id
-from evenrank.errors import Fault, InputError
+from evenrank.errors import Fault, InputError, shown_value
 from evenrank.io.atomic import atomic_file
 from evenrank.io.faults import MAX_COUNTED, FaultLog
 from evenrank.io.json_lines import MAX_FAULTS, read_lines, read_records, write_records
@@ -100,7 +100,7 @@ def _shown_pages(pages: NDArray[np.int32], ids: TextIds | None) -> list[int] | l
 def _whole(record: dict[str, Any], key: str) -> int:
     value = record.get(key)
     if type(value) is not int or not 0 <= value <= MAX_ID:
-        raise ValueError(f"{key} is {_shown(value)}, not a whole number from 0 to {MAX_ID}")
+        raise ValueError(f"{key} is {shown_value(value)}, not a whole number from 0 to {MAX_ID}")
     return value
 
 
@@ -109,14 +109,14 @@ def _text(record: dict[str, Any], key: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ValueError(f"{key} is {_shown(value)}, not text")
+        raise ValueError(f"{key} is {shown_value(value)}, not text")
     return value
 
 
 def _keywords(record: dict[str, Any]) -> tuple[str, ...]:
     value = record.get("keywords") or []
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise ValueError(f"keywords is {_shown(value)}, not a list of words")
+        raise ValueError(f"keywords is {shown_value(value)}, not a list of words")
     return tuple(value)
 
 
@@ -126,10 +126,10 @@ def _pages(value: object, key: str, ids: TextIds | None) -> NDArray[np.int32]:
         return no_pages()
     if ids is not None:
         if not isinstance(value, list):
-            raise ValueError(f"{key} is {_shown(value)}, not a list of page ids")
+            raise ValueError(f"{key} is {shown_value(value)}, not a list of page ids")
         return ids.numbers(dict.fromkeys(check_text_id(page, f"a page of {key}") for page in value))
     if not isinstance(value, list) or not set(map(type, value)) <= {int}:
-        raise ValueError(f"{key} is {_shown(value)}, not a list of page ids")
+        raise ValueError(f"{key} is {shown_value(value)}, not a list of page ids")
     try:
         pages = np.array(value, np.int64)
     except OverflowError:
@@ -144,11 +144,6 @@ def _first_of_each(pages: NDArray[np.int32]) -> NDArray[np.int32]:
         return pages
     _, first = np.unique(pages, return_index=True)
     return pages[np.sort(first)]
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 MAX_JUDGMENTS = 2_000_000

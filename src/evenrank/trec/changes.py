@@ -24,6 +24,7 @@ import orjson
 
 from evenrank.core.records import Article, Topic
 from evenrank.core.text_ids import TextIds, check_text_id
+from evenrank.errors import shown_value
 from evenrank.io.corpus import corpus_article, repaired_text
 from evenrank.io.faults import MAX_COUNTED, FaultLog
 from evenrank.io.json_lines import load_record, read_lines
@@ -107,9 +108,9 @@ class _Reader:
         """Take a record; ValueError says what is wrong with it, and nothing of it is taken."""
         operation = record.get("op")
         if operation not in OPERATIONS:
-            raise ValueError(f"op is {_shown(operation)}, not one of {', '.join(OPERATIONS)}")
+            raise ValueError(f"op is {shown_value(operation)}, not one of {', '.join(OPERATIONS)}")
         if unknown := sorted(record.keys() - OPERATIONS[operation]):
-            raise ValueError(f"{operation} has no field {_shown(unknown[0])} (it has {_listed(operation)})")
+            raise ValueError(f"{operation} has no field {shown_value(unknown[0])} (it has {_listed(operation)})")
         if operation == "put-topic":
             self._put_topic(record)
         elif operation == "delete-topic":
@@ -148,9 +149,9 @@ class _Reader:
     def _put_topic(self, record: dict[str, Any]) -> None:
         topic, split = record.get("topic"), record.get("split")
         if not isinstance(topic, dict):
-            raise ValueError(f"topic is {_shown(topic)}, not a record")
+            raise ValueError(f"topic is {shown_value(topic)}, not a record")
         if split not in ("train", "eval"):
-            raise ValueError(f"split is {_shown(split)}, not train or eval")
+            raise ValueError(f"split is {shown_value(split)}, not train or eval")
         parsed = parse_topic(topic, split, self.ids)
         self.found.topics[parsed.id] = parsed
 
@@ -165,17 +166,12 @@ class _Reader:
 
 def _whole(value: object, largest: int = MAX_PAGE_ID) -> int:
     if type(value) is not int or not 0 < value <= largest:
-        raise ValueError(f"id is {_shown(value)}, not a whole number from 1 to {largest}")
+        raise ValueError(f"id is {shown_value(value)}, not a whole number from 1 to {largest}")
     return value
 
 
 def _listed(operation: str) -> str:
     return ", ".join(sorted(OPERATIONS[operation] - {"op"}))
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def article_line(article: Article) -> bytes:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evenrank.core.groups import MAX_GROUPS, Dimension, named_dimension
-from evenrank.errors import EvenrankError, Fault, InputError
+from evenrank.errors import EvenrankError, Fault, InputError, shown_value
 from evenrank.io.small_files import read_toml
 from evenrank.trec.dimensions import DIMENSIONS
 
@@ -91,7 +91,7 @@ def _faults(path: str, text: str, record: dict[str, Any]) -> list[Fault]:
             faults.append(Fault(path, _line(text, key), f"unknown key {key!r}", f"choose from {', '.join(_KEYS)}"))
         elif not isinstance(value, _KEYS[key]):
             wanted = {str: "text", bool: "true or false", dict: "a table"}[_KEYS[key]]
-            faults.append(Fault(path, _line(text, key), f"{key} is {_shown(value)}", f"give {wanted}"))
+            faults.append(Fault(path, _line(text, key), f"{key} is {shown_value(value)}", f"give {wanted}"))
     shares = record.get("shares", {})
     if not isinstance(shares, dict):
         return faults
@@ -100,18 +100,13 @@ def _faults(path: str, text: str, record: dict[str, Any]) -> list[Fault]:
             fix = "choose another name: Unknown is kept for pages without a value, and | joins groups"
             faults.append(Fault(path, _line(text, group), f"group {group!r}", fix))
         if type(share) not in (int, float) or not 0.0 < share <= 1.0:
-            found = f"the share of {group} is {_shown(share)}"
+            found = f"the share of {group} is {shown_value(share)}"
             faults.append(Fault(path, _line(text, group), found, "give one from 0 to 1"))
     if len(shares) < 2 or len(shares) >= MAX_GROUPS:
         faults.append(Fault(path, 0, f"{len(shares)} groups under [shares]", f"give 2 to {MAX_GROUPS - 1}"))
     if not faults and abs(math.fsum(shares.values()) - 1.0) > SUM_ERROR:
         faults.append(Fault(path, 0, f"the shares sum to {math.fsum(shares.values()):g}", "they must sum to 1"))
     return faults
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def _line(text: str, key: str) -> int:
