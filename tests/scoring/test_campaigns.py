@@ -208,7 +208,8 @@ def test_documents_ranked_twice_and_falling_ranks_are_counted_as_they_stand_and_
     (other / "run.txt").write_text("1 Q0 b 2 8 t\n1 Q0 a 1 9 t\n2 Q0 a 1 9 t\n2 Q0 a 2 9 t\n")
     words = ["--protocol", "fairweb-1", "--run", other / "run.txt", "--qrels", other / "qrels", "-q"]
     code, out, err = run_score(*words, "-m", "ERR@20", "--format", "json")
-    assert code == 0 and said in err
+    assert code == 0
+    assert said in err
     assert "run: the rank column of 1 topics does not rise; pages count in the file's order" in err
     assert json.loads(out)["queries"][0]["scores"] == {"ERR@20": pytest.approx(0.25 / 2)}
 
