@@ -98,8 +98,11 @@ class SqliteFile:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """A block that reads one state of the file, whatever others write meanwhile."""
+        """A block that reads one state of the file, whatever others write meanwhile; inside a block, that one's."""
         connection = self.connection
+        if connection.in_transaction:
+            yield
+            return
         connection.execute("BEGIN")
         try:
             yield
