@@ -70,6 +70,10 @@ class Evidence(NamedTuple):
     is_confirmed: NDArray[np.bool_]
     """Whether it confirms that the keyword means what the title does: it also has a word of the title, or a second
     keyword; where the title has a name, such as Scotland, that name, or a keyword that is a name and another one."""
+    words_in_text: Mapping[str, NDArray[np.bool_]] = {}
+    """For each word of title and keywords, whether each page has it anywhere."""
+    words_in_lead: Mapping[str, NDArray[np.bool_]] = {}
+    """The same for its lead and what it is filed under."""
 
 
 def find_reasons(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> Reasons:
@@ -116,7 +120,8 @@ def find_evidence(
     has_lead = of_title & np.logical_or.reduce(is_in_lead)
     has_text = of_title & np.logical_or.reduce(is_in_text)
     is_confirmed = _confirmed(topic.title, parts, qualifying, in_text, len(page_ids))
-    return Evidence(Reasons(tuple(parts), _bits(reasons, len(page_ids))), has_text | has_lead, has_lead, is_confirmed)
+    found = Reasons(tuple(parts), _bits(reasons, len(page_ids)))
+    return Evidence(found, has_text | has_lead, has_lead, is_confirmed, in_text, in_lead)
 
 
 def _confirmed(
