@@ -19,7 +19,8 @@ from evenrank.app.articles.source import (
     SourceEntry,
     parse_entries,
 )
-from evenrank.app.articles.titles import TitleIndex, normal_title
+from evenrank.app.articles.title_hashes import normal_title
+from evenrank.app.articles.titles import TitleIndex
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.capacity import BusyError, waiting_elsewhere
 from evenrank.trec.collection import Collection

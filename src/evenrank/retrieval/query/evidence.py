@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
-from evenrank.retrieval.engine.protocol import POSITION_FIELDS, Engine, Query, Restriction, TextField, WeightedTerm
+from evenrank.retrieval.engine.protocol import (
+    POSITION_FIELDS,
+    Engine,
+    MatchingEngine,
+    Query,
+    Restriction,
+    TextField,
+    WeightedTerm,
+)
 from evenrank.retrieval.query.people import are_biographies, leaning
 from evenrank.retrieval.query.topic_query import (
     analysed_forms,
@@ -93,9 +101,15 @@ def find_evidence(
     language = engine.layout.language
     parts = keyword_parts(topic, language)
     words = list(dict.fromkeys(word for parts_of in parts.values() for word in parts_of))
-    in_text = _having(engine, {word: _word_terms(engine, word, TEXT_FIELDS) for word in words}, page_ids)
-    in_lead = _having(engine, {word: _word_terms(engine, word, LEAD_FIELDS) for word in words}, page_ids)
-    in_a_row = _having(engine, {text: _phrase_terms(engine, text) for text in parts if len(parts[text]) > 1}, page_ids)
+    in_text, in_lead, in_a_row = _having(
+        engine,
+        (
+            {word: _word_terms(engine, word, TEXT_FIELDS) for word in words},
+            {word: _word_terms(engine, word, LEAD_FIELDS) for word in words},
+            {text: _phrase_terms(engine, text) for text in parts if len(parts[text]) > 1},
+        ),
+        page_ids,
+    )
     qualifying = {text: qualifying_words(text, parts_of, language) for text, parts_of in parts.items()}
     fits = {word: _fit(engine, word, in_lead[word], page_ids) for words_of in qualifying.values() for word in words_of}
     named = _named(engine, words, page_ids, titles or ())
@@ -224,14 +238,18 @@ def _phrase_terms(engine: Engine, text: str) -> list[WeightedTerm]:
 
 
 def _having(
-    engine: Engine, asked: Mapping[str, Sequence[WeightedTerm]], page_ids: NDArray[np.int32]
-) -> dict[str, NDArray[np.bool_]]:
-    """Whether each page has any of some terms, by what they are asked for."""
-    order = np.argsort(page_ids)
+    engine: Engine, asked: Sequence[Mapping[str, Sequence[WeightedTerm]]], page_ids: NDArray[np.int32]
+) -> list[dict[str, NDArray[np.bool_]]]:
+    """Whether each page has any of some terms, by what they are asked for; all are asked at once."""
+    lists = [terms for mapping in asked for terms in mapping.values()]
+    found = iter(_matches(engine, lists, page_ids))
+    return [{name: next(found) for name in mapping} for mapping in asked]
+
+
+def _matches(engine: Engine, asked: Sequence[Sequence[WeightedTerm]], page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether each page has any of the terms, for each of several lists of terms: list by page."""
+    if isinstance(engine, MatchingEngine):
+        return engine.matches(asked, page_ids)
     only = Restriction(page_ids=page_ids.tolist())
-    found = engine.search_many([Query(terms, len(page_ids), only) for terms in asked.values()])
-    having = {}
-    for name, hits in zip(asked, found, strict=True):
-        having[name] = np.zeros(len(page_ids), bool)
-        having[name][order[np.searchsorted(page_ids[order], hits.page_ids)]] = True
-    return having
+    found = engine.search_many([Query(terms, len(page_ids), only) for terms in asked])
+    return np.array([np.isin(page_ids, hits.page_ids) for hits in found], bool).reshape(len(asked), len(page_ids))
