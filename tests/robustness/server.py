@@ -38,7 +38,7 @@ def serving(folder: Path, *options: object, n_files: int = 1024, log: Path | Non
 
 
 def wait_until_ready(port: int) -> None:
-    for _ in range(100):
+    for _ in range(600):
         try:
             assert get(port, "/")[0] == 200
             return
