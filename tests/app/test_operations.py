@@ -349,6 +349,18 @@ def test_an_index_that_is_removed_while_it_is_served_is_told(
     assert (answer.status_code, answer.json()["store"], answer.json()["engine"]) == (503, "ok", "away")
 
 
+def test_a_store_that_is_replaced_while_it_is_served_is_away(growing: tuple[AppState, Path]) -> None:
+    """Draws went on into the removed file, and were acknowledged; with a backup in its place, they were lost."""
+    state, folder = growing
+    with client_of(state) as client:
+        path = posted(client, "/searches", {"title": "River", "keywords": "river"})
+        assert client.get("/readyz").status_code == 200
+        shutil.copyfile(folder / "desk.sqlite", folder / "restored")
+        (folder / "restored").replace(folder / "desk.sqlite")
+        assert client.post(f"/api{path}/draws", json={}).status_code == 503
+        assert (client.get("/readyz").json()["store"], client.get("/healthz").status_code) == ("away", 200)
+
+
 def test_a_store_with_lists_of_another_collection_is_refused(
     growing: tuple[AppState, Path], hostile: Collection
 ) -> None:

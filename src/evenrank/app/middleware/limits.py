@@ -144,15 +144,22 @@ class SharedTable:
         return False
 
 
+MOST_HELD_BYTES = 64 << 20
+"""Bytes of bodies that a worker holds at once; beyond that, none but short ones are taken."""
+SHORT_BYTES = 64 << 10
+
+
 class TooLargeError(Exception):
-    """The body is longer than allowed."""
+    """The body is longer than allowed, or than there is room for."""
 
 
 class LimitBodies:
-    """Refuses bodies longer than allowed, whether announced or streamed."""
+    """Refuses bodies longer than allowed, whether announced or streamed, and long ones while many are held."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
-        self.app, self.max_bytes = app, max_bytes
+    def __init__(self, app: ASGIApp, max_bytes: int, most_held: int = MOST_HELD_BYTES) -> None:
+        self.app, self.max_bytes, self.most_held = app, max_bytes, most_held
+        self.n_held = 0
+        """Bytes of the bodies of all requests that are being read or answered."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -160,12 +167,18 @@ class LimitBodies:
             return
         announced = Headers(scope=scope).get("content-length", "0")
         n_read, has_started = 0, False
+        refusal = PlainTextResponse(f"The request is longer than {self.max_bytes:,} bytes.\n", 413)
 
         async def receive_limited() -> Message:
-            nonlocal n_read
+            nonlocal n_read, refusal
             message = await receive()
-            n_read += len(message.get("body", b""))
+            n_new = len(message.get("body", b""))
+            n_read, self.n_held = n_read + n_new, self.n_held + n_new
             if n_read > self.max_bytes:
+                raise TooLargeError
+            if n_read > SHORT_BYTES and self.n_held > self.most_held:
+                text = "Too many long requests at once. Please try again in a few seconds.\n"
+                refusal = PlainTextResponse(text, 503, {"Retry-After": "5"})
                 raise TooLargeError
             return message
 
@@ -174,7 +187,6 @@ class LimitBodies:
             has_started = True
             await send(message)
 
-        refusal = PlainTextResponse(f"The request is longer than {self.max_bytes:,} bytes.\n", 413)
         if not announced.isdecimal() or len(announced) > 12 or int(announced) > self.max_bytes:
             await refusal(scope, receive, send)
             return
@@ -183,6 +195,8 @@ class LimitBodies:
         except TooLargeError:
             if not has_started:
                 await refusal(scope, receive, send)
+        finally:
+            self.n_held -= n_read
 
 
 class Buckets:
