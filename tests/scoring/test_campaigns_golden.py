@@ -247,3 +247,12 @@ def test_ordinary_measures_give_the_figures_of_2020_on_plain_tables(folder_2020:
             assert values[row["query"]][names[row["measure"]]] == pytest.approx(float(row["value"]), abs=1e-6)
     plain = evenrank.score({"a": {"q": ["x"]}}, None, {"q": {"x": 1}}, measures=["nEE-L", "nDCG"])
     assert plain["a"].scores["nEE-L"] != plain["a"].scores["nEE-L"]  # bounds are those of rbp and gerr
+
+
+def test_items_without_a_group_keep_ordinal_fairness_within_its_range() -> None:
+    """The first item has no group, so that the shares are empty at rank 1 and sum to a half at rank 2."""
+    groups = {"age:ordinal": {"a": "1", "b": "2", "c": "3"}}
+    found = evenrank.score(
+        {"q": ["x", "a"]}, groups, {"q": ["x", "a"]}, {"1": 1.0, "2": 0.0, "3": 0.0}, measures=["GF-NMD", "ERR"]
+    )
+    assert found.scores["GF-NMD"] == pytest.approx(0.5 * 0.0 + 0.5 * 0.5 * 0.5)

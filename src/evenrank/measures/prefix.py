@@ -88,6 +88,8 @@ def _group_fairness(view: QueryView, name: str) -> float:
         return math.nan
     shares = view.batch.counted(view.alignment.dense())
     down_to = running_shares(shares, view.batch.ranking_offsets)
+    if name == "NMD":  # what items without a group leave empty is no part of a distance between distributions
+        down_to[:, -1] += 1.0 - down_to.sum(axis=1)
     divergence = DIVERGENCES[name](down_to, view.target / view.target.sum())
     return float(view.batch.mean(stops(view.batch) * (1.0 - divergence))[0])
 
