@@ -20,8 +20,7 @@ from evenrank.ranking.pareto import WEIGHTS, check_weights
 from evenrank.ranking.rerank import rerank
 from evenrank.scoring.results import ItemScores
 from evenrank.scoring.score import score
-from evenrank.scoring.tables.html import html_of
-from evenrank.scoring.tables.table import Cell, Column, Table, text_of
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +42,8 @@ def upward(name: str, task: Task) -> float:
     return 1.0 if as_measure(name, task).higher_is_better else -1.0
 
 
-@dataclass(frozen=True)
-class Tradeoff:
+@dataclass(frozen=True, repr=False)
+class Tradeoff(TableResult):
     """The scores of a policy at each value of the setting that weighs fairness."""
 
     policy: str
@@ -113,13 +112,8 @@ class Tradeoff:
             clean_axes(axes)
         return figure
 
-    def __str__(self) -> str:
-        return text_of(self.table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_of(self.table())
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        return [self.table()], []
 
 
 def tradeoff(

@@ -24,7 +24,7 @@ from evenrank.experiments.trials import Trial, TrialScores, run_trials
 from evenrank.io.atomic import atomic_file
 from evenrank.measures.registry import Named, as_measure, listed_measures
 from evenrank.policies.registry import make_policy
-from evenrank.scoring.tables.table import Cell, Column, Table, text_of
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
 from evenrank.trec.collection import Collection
 from evenrank.trec.target_choice import Target
 
@@ -53,8 +53,8 @@ class Tried:
     error: str = ""
 
 
-@dataclass(frozen=True)
-class Tuned:
+@dataclass(frozen=True, repr=False)
+class Tuned(TableResult):
     """The best settings that were tried, and everything that was."""
 
     data: str
@@ -133,10 +133,8 @@ class Tuned:
         caption = f"{self.policy} on {len(self.queries)} training queries of {self.data}: " + ", ".join(self.measures)
         return Table(columns, tuple(rows), caption)
 
-    def __str__(self) -> str:
-        return text_of(self.table())
-
-    __repr__ = __str__
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        return [self.table()], []
 
 
 def shown_settings(settings: Chosen) -> str:

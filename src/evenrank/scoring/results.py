@@ -20,13 +20,13 @@ from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, Named, measures_of
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.scorer import defined
+from evenrank.scoring.tables.table import Column, Table, TableResult
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
     from evenrank.scoring.score_bounds import ScoreBounds
-    from evenrank.scoring.tables.table import Table
     from evenrank.scoring.uncertain import UncertainResults
 
 SCHEMA_VERSION = 1
@@ -146,8 +146,8 @@ class RunResult:
         }
 
 
-@dataclass(frozen=True)
-class Results:
+@dataclass(frozen=True, repr=False)
+class Results(TableResult):
     """The scores of some runs under one protocol, runs by name."""
 
     protocol: Protocol
@@ -288,13 +288,6 @@ class Results:
             ]
         )
 
-    def to_latex(self) -> str:
-        """The tables of all tasks for a paper; they need the package booktabs."""
-        from evenrank.scoring.tables.latex import latex_of
-        from evenrank.scoring.tables.results import runs_table
-
-        return "\n".join(latex_of(runs_table(self, task)) for task in self.tasks)
-
     def plot(self, task: Task | None = None) -> Figure:
         """The paper's figure of a task's two component measures: nDCG against AWRF, or EE-R against EE-D.
 
@@ -306,17 +299,10 @@ class Results:
             raise EvenrankError("runs of both tasks (say which one to plot: task=1 or task=2)")
         return scatter_figure(self, self.tasks[0] if task is None else task)
 
-    def __str__(self) -> str:
-        from evenrank.scoring.tables.results import text_table
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        from evenrank.scoring.tables.results import runs_table
 
-        return text_table(self)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from evenrank.scoring.tables.results import html_table
-
-        return html_table(self)
+        return [runs_table(self, task) for task in self.tasks], []
 
 
 @dataclass(frozen=True)
@@ -396,8 +382,6 @@ class ItemScores(Results):
 
     def tables(self, per_query: bool = False, n_rows: int | None = None) -> Iterator[Table]:
         """The same in tables of up to so many rows: those of a million queries at once would fill the memory."""
-        from evenrank.scoring.tables.table import Column, Table
-
         columns = [Column("system"), Column("query" if per_query else "queries")]
         columns += [Column(measure.key, higher_is_better=measure.higher_is_better) for measure in self.columns]
         rows = (tuple(row.values()) for row in self._rows(per_query))
@@ -406,8 +390,6 @@ class ItemScores(Results):
 
     def group_table(self) -> Table:
         """Attention and target of each group, in the mean over queries."""
-        from evenrank.scoring.tables.table import Column, Table
-
         names = ("system", "grouping", "group", "attention", "target")
         return Table(tuple(Column(name) for name in names), tuple(tuple(asdict(one).values()) for one in self.shares))
 

@@ -18,7 +18,6 @@ from evenrank.scoring.figures.scatter import AXES, scatter_figure
 from evenrank.scoring.figures.shares import share_figure
 from evenrank.scoring.report.report import ENDINGS, MARKER, refuse_other_folder
 from evenrank.scoring.results import ItemScores
-from evenrank.scoring.tables.comparisons import compare_table
 from evenrank.scoring.tables.results import RENDERERS
 from evenrank.scoring.tables.table import Table
 
@@ -66,7 +65,7 @@ def report_tables(scores: ItemScores, baseline: str | None = None) -> dict[str, 
     """The tables of the report: file name → heading and table."""
     tables = {"systems": ("Systems", scores.table())}
     if len(scores.systems) > 1 or baseline is not None:
-        compared = compare_table(compare(scores, baseline or scores.systems[0].system))
+        compared = compare(scores, baseline or scores.systems[0].system).table()
         tables["comparison"] = ("Comparison", compared)
     if scores.shares:
         tables["groups"] = ("Attention by group", scores.group_table())
