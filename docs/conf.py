@@ -9,14 +9,14 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # for the extension of formulas
+sys.path.insert(0, str(Path(__file__).parent))  # for the extensions beside this file
 
 project = "Evenrank"
 author = "The Evenrank authors"
 copyright = "the Evenrank authors"  # noqa: A001
 version = release = version_of("evenrank")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_design", "mathml"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_design", "mathml", "synonyms"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["images/*"]
 nitpicky = False

@@ -28,6 +28,7 @@ from evenrank.trec.assessment.assessors import (
     load_pool,
     withdraw_link,
 )
+from evenrank.trec.assessment.campaign import revise_topics
 from evenrank.trec.assessment.coverage import coverage, max_tiers
 from evenrank.trec.assessment.files import import_machine_judgments, judged_topics
 from evenrank.trec.assessment.log import check_log, log_entries
@@ -429,6 +430,58 @@ def test_a_corrected_topic_is_a_new_version_while_the_server_runs(
     assert not fresh._stems, "words to mark are those of the new text"
     opened.close()
     state.close()
+
+
+def test_answers_on_an_earlier_text_of_a_topic_are_listed(
+    judge: TestClient, olga: str, store: Store, generated: Collection
+) -> None:
+    judge_everything(store, {"Ada": 0})
+    assert "earlier text" not in judge.get(olga).text
+    topic = next(topic for topic in generated.topics if topic.split == "eval")
+    revise_topics(store, [replace(topic, scope="Only what is said here counts.")])
+    n_pages = sum(one == topic.id for one, _ in pooled(store))
+    assert f"{n_pages} pages were answered on an earlier text of their topic" in judge.get(olga).text
+    assert f"of {n_pages}<" in judge.get(f"{olga}/pages?state=earlier").text
+
+
+def test_open_pages_of_somebody_without_a_link_are_pointed_out(judge: TestClient, olga: str, store: Store) -> None:
+    assert "has no link" not in judge.get(olga).text
+    withdraw_link(store, "Ben")
+    shown = judge.get(olga).text
+    assert f"Ben has no link, but {len(pooled(store))} open pages." in shown
+    assert f"{olga}/people#hand-over" in shown
+
+
+def test_an_organiser_is_not_offered_as_a_taker_of_pages(judge: TestClient, olga: str, judging: JudgingFiles) -> None:
+    takers = re.search(r'<select id="to".*?</select>', judge.get(f"{olga}/people").text)
+    assert takers is not None
+    assert re.findall(r"<option>(\w+)", takers[0]) == ["Ada", "Ben"]
+    topic = judging.topics[0]
+    refused = judge.post(f"{olga}/people/hand-over", data={"topic": topic, "from": "Ada", "to": "Olga"})
+    assert refused.status_code == 400
+    assert "Olga is no assessor with a link" in refused.text
+
+
+def test_the_download_of_everything_has_remarks_and_programs(
+    judge: TestClient, olga: str, store: Store, tmp_path: Path
+) -> None:
+    judge_everything(store, {"Ada": 0, "Ben": 1})
+    topic, page = pooled(store)[0]
+    said = "Why is it relevant?"
+    for _ in range(2):  # sent twice, kept and logged once
+        judge.post(f"{olga}/settle/{topic}/{page}/remarks", data={"nonce": "a" * 16, "remark": said})
+    (tmp_path / "model").write_text(f"{topic} 0 {page} 1\n")
+    import_machine_judgments(store, tmp_path / "model", "model 1")
+    with zipfile.ZipFile(io.BytesIO(judge.get(f"{olga}/export/all").content)) as packed:
+        files = {
+            name.removeprefix("judgments/"): packed.read(name).decode(errors="ignore") for name in packed.namelist()
+        }
+    [remark] = map(json.loads, files["remarks.jsonl"].splitlines())
+    assert (remark["topic"], remark["page_id"], remark["author"], remark["text"]) == (topic, page, "Olga", said)
+    assert json.loads(files["machine.jsonl"])["source"] == "model 1"
+    [entry] = [entry for entry in log_entries(store) if entry.action == "remark"]
+    assert entry.details == {"topic": topic, "page": page, "sha256": hashlib.sha256(said.encode()).hexdigest()}
+    assert said not in files["log.jsonl"]
 
 
 # Gold pages, the order of the work, who judges what, programs.

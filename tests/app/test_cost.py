@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from starlette.responses import Response
@@ -17,13 +18,17 @@ from evenrank.app.app import make_app
 from evenrank.app.articles import user_articles
 from evenrank.app.articles.source import MAX_ENTRIES
 from evenrank.app.articles.titles import TitleIndex
+from evenrank.app.pages import home
 from evenrank.app.request import question_form as asking
 from evenrank.app.request import quota
 from evenrank.app.request.budget import MAX_KEYWORD, MAX_TEXT, MAX_WORDS, question_faults
-from evenrank.app.request.capacity import BusyError, Capacity
+from evenrank.app.request.capacity import MAX_ELSEWHERE, BusyError, Capacity
+from evenrank.app.settings import SignInSettings
 from evenrank.app.state import AppState, open_state
+from evenrank.app.storage.sessions import OAuthTokens, start_session
 from evenrank.retrieval.query import topic_query
 from evenrank.trec.collection import Collection
+from evenrank.wikipedia.mediawiki.settings import WikiUnreachableError
 from tests.app.conftest import UNLIMITED, client_of, posted
 from tests.desk_collections import QUESTION
 from tests.robustness.worst_requests import KEPT_OUT, all_routes, worst_requests
@@ -124,6 +129,65 @@ def test_expensive_requests_leave_room_for_the_rest(
     assert counts[200] >= 2
     assert counts[503] >= 40
     assert all(answer.headers["retry-after"] for answer in answers if answer.status_code == 503)
+
+
+def test_strangers_who_keep_all_threads_busy_leave_room_for_monitors_and_people(
+    generated: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages that are not expensive, of which many are asked for at once, shared their threads with everything else."""
+    may_end = threading.Event()
+    sign_in = SignInSettings(*["https://wiki.example/"] * 3, client_id="id", client_secret="secret", contact="a@b.c")
+    state = open_state(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite", sign_in=sign_in))
+    person = {"session": start_session(state.store, "Edith", OAuthTokens("token"), "x" * 22)}
+    browser = TestClient(make_app(state), base_url="http://localhost", follow_redirects=False)
+    with browser as client, ThreadPoolExecutor(64) as visitors:
+        draws = f"{posted(client, '/searches', QUESTION)}/draws"
+        monkeypatch.setattr(home, "example_of", lambda state: may_end.wait(PATIENCE) and None)
+        try:
+            strangers = [visitors.submit(client.get, "/") for _ in range(60)]
+            wait(strangers, 0.5)
+            for path in ("/healthz", "/readyz", "/static/style.css"):
+                assert visitors.submit(client.get, path).result(PATIENCE / 2).status_code == 200, path
+            drawn = visitors.submit(client.post, f"/api{draws}", json={}, cookies=person)
+            assert drawn.result(PATIENCE / 2).status_code == 201
+            assert not any(one.done() for one in strangers)
+        finally:
+            may_end.set()
+        assert {one.result(PATIENCE).status_code for one in strangers} == {200}
+    state.close()
+
+
+def test_a_wiki_that_hangs_holds_up_only_those_who_ask_it(
+    generated: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two lists from categories took all places for as long as the wiki was silent: nobody had a preview."""
+    wiki_answers, asked_wiki = threading.Event(), threading.Semaphore(0)
+
+    def silent(*arguments: object) -> NoReturn:
+        asked_wiki.release()
+        wiki_answers.wait(PATIENCE)
+        raise WikiUnreachableError("it was silent")
+
+    monkeypatch.setattr(user_articles, "category_members", silent)
+    settings = replace(
+        UNLIMITED, store=tmp_path / "desk.sqlite", n_expensive=2, wiki_api="http://127.0.0.1:9/", wiki_contact="a@b.c"
+    )
+    app = make_app(open_state(generated.path, settings))
+    question = {"title": "Chess", "kind-1": "category", "role-1": "in", "text-1": "Chess"}
+    with TestClient(app, base_url="http://localhost") as client, ThreadPoolExecutor(16) as visitors:
+        try:
+            lists = [visitors.submit(client.post, "/lists", data=question) for _ in range(MAX_ELSEWHERE + 2)]
+            for _ in range(MAX_ELSEWHERE):
+                assert asked_wiki.acquire(timeout=PATIENCE)
+            for number in range(3):
+                preview = visitors.submit(client.get, f"/lists/preview?title=Chess+{number}")
+                assert preview.result(PATIENCE).status_code == 200
+        finally:
+            wiki_answers.set()
+        statuses = Counter(one.result(PATIENCE).status_code for one in lists)
+        assert statuses == {400: MAX_ELSEWHERE, 503: 2}
+        wiki_answers.set()
+        assert client.get("/lists/preview?title=Chess+again").status_code == 200  # every place was given back
 
 
 def held(capacity: Capacity, address: str) -> threading.Event:

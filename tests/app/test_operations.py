@@ -19,6 +19,7 @@ from typing import NoReturn, cast
 import pytest
 from starlette.testclient import TestClient
 
+from evenrank.app import app as app_module
 from evenrank.app.app import make_app, reload
 from evenrank.app.articles.article import open_facts, save_facts
 from evenrank.app.exports.publishing import saved_listing
@@ -31,7 +32,9 @@ from evenrank.app.state import AppState, open_state
 from evenrank.database.database import Database
 from evenrank.errors import EvenrankError, StoreUnavailableError
 from evenrank.io import atomic
+from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.engine.indexing import build_index
+from evenrank.retrieval.engine.protocol import Engine, EngineUnavailableError
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
 from tests.app.conftest import UNLIMITED, client_of, posted
@@ -301,6 +304,30 @@ def test_a_running_server_notices_a_new_import(growing: tuple[AppState, Path]) -
         titles = client.get(f"{posted(client, '/lists', {'title': 'River', 'keywords': 'river'})}.txt").text
         assert "River 45\n" in titles
         assert len(client.get(f"{before}.txt").text.splitlines()) == 30
+
+
+def test_new_data_that_cannot_be_opened_yet_are_tried_again(
+    growing: tuple[AppState, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster that was away for the moment of a refresh: the server stayed with the earlier data for good."""
+    state, folder = growing
+    n_tries = 0
+
+    def away_twice(collection: Collection) -> Engine:
+        nonlocal n_tries
+        n_tries += 1
+        if n_tries <= 2:
+            raise EngineUnavailableError("the cluster does not answer")
+        return open_index(collection)
+
+    monkeypatch.setattr(app_module, "open_index", away_twice)
+    with client_of(state) as client:
+        write_collection(folder, 45)
+        deadline = time.monotonic() + 60
+        while client.get("/readyz").json()["articles"] != 45 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert client.get("/readyz").json()["articles"] == 45
+    assert n_tries == 3
 
 
 @pytest.mark.parametrize("was_open, reason", [(True, "the index is gone"), (False, "no index")])

@@ -204,6 +204,12 @@ def test_leave_one_out_does_not_mix_measures(
     words = ["leave-one-out", golden_collection.path, tmp_path / "pool", *golden_runs, "--judgments", judged]
     heads = [line.split() for line in evenrank("pool", *words).stdout.splitlines() if line.startswith("run ")]
     assert [head[4] for head in heads] == ["Score", "EE-L"]
+    first, again = golden_runs[0], tmp_path / "again.tsv.gz"
+    shutil.copy(first, again)
+    evenrank("pool", "build", golden_collection.path, first, again, "-o", tmp_path / "two", "--despite", "short")
+    words = ["leave-one-out", golden_collection.path, tmp_path / "two", first, again, "--judgments", judged]
+    rows = [line.split() for line in evenrank("pool", *words).stdout.splitlines()[2:] if line]
+    assert [row[5:7] for row in rows] == [["–", "–"]] * 2, "nothing was left out, so nothing is said about it"
 
 
 def test_a_withdrawn_run_is_in_no_leaderboard_whatever_is_scored(
@@ -222,6 +228,10 @@ def test_a_withdrawn_run_is_in_no_leaderboard_whatever_is_scored(
     said = evenrank("evaluate", golden_collection.path, *golden_runs, *PROTOCOL, "--judgments", store).stderr
     assert f"withdrawn, and not scored: {gone}" in said
     evenrank("evaluate", golden_collection.path, golden_runs[0], "--judgments", store, code=2)
+    evenrank("judgments", "import", store, tmp_path / "qrels.gz", "--machine", "model 1")
+    words = ["machine", store, *golden_runs[:3], "--collection", golden_collection.path, "--resamples", 100]
+    [board] = json.loads(evenrank("judgments", *words, "--format", "json").stdout)["leaderboards"]
+    assert board["scores"].keys() == {split_name(run)[0] for run in golden_runs[1:3]}
 
 
 def test_an_earlier_log_shows_that_the_end_was_cut_off(judged: Path, tmp_path: Path) -> None:

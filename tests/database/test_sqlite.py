@@ -181,6 +181,38 @@ def test_files_of_another_kind_are_refused_and_stay_as_they_are(tmp_path: Path, 
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("successor", [None, "empty", "another"])
+def test_a_file_that_was_removed_or_replaced_takes_nothing_more(tmp_path: Path, successor: str | None) -> None:
+    """Writes went to the file that nobody can open any more, and were acknowledged."""
+    path, kept = tmp_path / "file", tmp_path / "kept"
+    with make(path) as store:
+        with store.transaction() as connection:
+            connection.execute("INSERT INTO thing VALUES ('a', 1)")
+        path.rename(kept)
+        if successor == "empty":
+            path.touch()
+        elif successor:
+            make(path).close()
+        with pytest.raises(StoreUnavailableError, match="removed or replaced"), store.transaction():
+            pytest.fail("begun")
+        errors: list[str] = []
+
+        def read() -> None:  # a thread that comes later would see another file than the others
+            try:
+                _ = store.connection
+            except StoreUnavailableError as error:
+                errors.append(str(error))
+
+        reading = threading.Thread(target=read)
+        reading.start()
+        reading.join()
+        assert len(errors) == 1
+        if successor is None:
+            kept.rename(path)
+            with store.transaction() as connection:
+                connection.execute("INSERT INTO thing VALUES ('b', 2)")
+
+
 def test_an_upgrade_is_made_once_in_one_transaction(tmp_path: Path) -> None:
     make(tmp_path / "file").close()
     newer = Schema("a test file", 2, "", "thing", "", {2: "ALTER TABLE thing ADD COLUMN colour TEXT;"})

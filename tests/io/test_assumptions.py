@@ -49,6 +49,9 @@ def test_all_faults_are_named_at_once() -> None:
         read_assumptions({"geography": {"rate": 2, "odd": 1}, "x": 3, "judgments": {"unjudged": "relevant"}})
     for place in ("geography.rate", "geography.odd", "x is", "judgments.unjudged"):
         assert place in str(error.value)
+    with pytest.raises(EvenrankError) as error:
+        read_assumptions({"geography": {"share": 2}})
+    assert str(error.value).count("geography.share") == 1
     model = read_assumptions(["geography.odds.Mars=2", "weight.rate=0.1", "gender.rate.male=0.5"])
     with pytest.raises(EvenrankError) as error:
         model.check({"geography": ("Africa", "Asia"), "gender": ("female", "male")})

@@ -191,6 +191,29 @@ def test_fairweb_by_hand(files_fairweb: Path) -> None:
     assert scores_of(files_fairweb, "-m", "ERR", "--set", "gains=1,1")["T1"]["ERR"] == pytest.approx(0.5 / 3)
 
 
+def test_documents_ranked_twice_and_falling_ranks_are_counted_as_they_stand_and_named(
+    files_2019: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Published evaluators take each place as it comes, so that a note says what a user did not mean."""
+    (files_2019 / "run.json").write_text('{"q_num": "0.0", "ranking": ["a", "b", "a"]}\n')
+    found = scores_of(files_2019)["0"]["utility"]
+    assert found == pytest.approx((0.7 + 0.25 * 0.3 * 0.7) / 3)
+    said = "1 ranked documents are in the same ranking further up, and count each time"
+    assert f"run: {said}" in run_score(*inputs_of(files_2019))[2]
+    other = tmp_path_factory.mktemp("2020")
+    (other / "qrels.tsv").write_text("1 3 a 1\n")
+    (other / "run.txt").write_text("1 Q0 a 1 9 t\n1 Q0 a 2 8 t\n1 Q1 a 1 9 t\n")
+    assert said in run_score(*inputs_of(other))[2]
+    (other / "qrels").write_text("1 a L1\n2 a L1\n")
+    (other / "run.txt").write_text("1 Q0 b 2 8 t\n1 Q0 a 1 9 t\n2 Q0 a 1 9 t\n2 Q0 a 2 9 t\n")
+    words = ["--protocol", "fairweb-1", "--run", other / "run.txt", "--qrels", other / "qrels", "-q"]
+    code, out, err = run_score(*words, "-m", "ERR@20", "--format", "json")
+    assert code == 0
+    assert said in err
+    assert "run: the rank column of 1 topics does not rise; pages count in the file's order" in err
+    assert json.loads(out)["queries"][0]["scores"] == {"ERR@20": pytest.approx(0.25 / 2)}
+
+
 def test_fairweb_without_groups_has_relevance_alone(files_fairweb: Path) -> None:
     words = ["--protocol", "fairweb-1", "--run", files_fairweb / "run.txt", "--qrels", files_fairweb / "qrels"]
     code, out, _ = run_score(*words, "--format", "json")

@@ -138,6 +138,13 @@ def lines_of(run: Run) -> list[list[int]]:
         (1, (2, 0), "\t", "columns 1 and 2 look swapped: topics are in column 2 (put the topic first)"),
         (2, (2, 1, 0), "\t", "columns 1 and 3 look swapped: topics are in column 3 (put the topic first)"),
         (2, (1, 0, 2), "\t", "columns 1 and 2 look swapped: topics are in column 2 (put the topic first)"),
+        (2, (0, 2, 1), "\t", "columns 2 and 3 look swapped: ranking numbers are in column 3 (put them second)"),
+        (
+            1,
+            (0, 2, 2),
+            "\t",
+            "column 2 has pages, not ranking numbers (a run for Task 1 has two columns: topic and page)",
+        ),
         (1, (0, 2), ",", "commas separate the columns, where tabs are expected (replace them by tabs)"),
         (2, (0, 1, 2), ";", "semicolons separate the columns, where tabs are expected (replace them by tabs)"),
         (1, (0, 2), "\t", None),
@@ -152,6 +159,14 @@ def test_one_diagnosis_for_one_mistake(
     checked = check_run(golden_collection, tmp_path / "run")
     assert checked.diagnoses == ([diagnosis] if diagnosis else [])
     assert bool(checked.faults) == bool(diagnosis)
+
+
+def test_rankings_of_one_wrong_length_have_one_diagnosis(golden_collection: Collection, tmp_path: Path) -> None:
+    rows = lines_of(oracle_run(golden_collection, 1, 0.9).run)
+    (tmp_path / "run").write_text("\n".join(f"{topic}\t{page}" for n, (topic, _, page) in enumerate(rows) if n % 5))
+    checked = check_run(golden_collection, tmp_path / "run")
+    assert checked.diagnoses == ["all 5 rankings have 800 pages, not 1000"]
+    assert len(checked.faults) == 5
 
 
 def test_ranks_against_scores(golden_collection: Collection, tmp_path: Path) -> None:

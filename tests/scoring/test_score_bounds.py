@@ -179,3 +179,58 @@ def test_plain_tables_have_bounds_of_unknown_groups() -> None:
     assert found.to_json()["systems"][0]["bounds"]["Score"]["exact"] is False
     with pytest.raises(EvenrankError, match="give groups"):
         evenrank.score({"q": ["a"]}, None, {"q": ["a"]}, bounds=True)
+
+
+def test_plain_tables_have_bounds_of_unjudged_items() -> None:
+    """`x` has no group, `u` is ranked and not judged; every filling is inside, and those of nDCG and P are reached."""
+    runs = {"one": {"q": ["a", "u", "x", "b"]}, "two": {"q": ["b", "x", "a"]}}
+    groups, judged = {"a": "g", "b": "h", "u": "h"}, {"a": 1, "x": 1, "b": 0, "c": 1}
+    found = evenrank.score(runs, {**groups, "c": "g"}, {"q": judged}, measures=["nDCG", "P", "AWRF", "Score"], k=4)
+    bounded = evenrank.score(
+        runs, {**groups, "c": "g"}, {"q": judged}, measures=["nDCG", "P", "AWRF", "Score"], k=4, bounds="ranked"
+    )
+    assert bounded["one"].scores == found["one"].scores
+    for name in runs:
+        values = []
+        for group, grade in product(("g", "h"), (0, 1)):
+            filled = evenrank.score(
+                {name: runs[name]}, {**groups, "c": "g", "x": group}, {"q": {**judged, "u": grade}}, k=4
+            )
+            values.append(filled.scores)
+        bounds = bounded.bounds[name].scores
+        for measure in ("nDCG", "P", "AWRF", "Score"):
+            of_measure = [one[measure] for one in values]
+            assert bounds[measure].low <= min(of_measure) + 1e-12
+            assert bounds[measure].high >= max(of_measure) - 1e-12
+            if measure in ("nDCG", "P"):
+                assert bounds[measure][:2] == pytest.approx((min(of_measure), max(of_measure)))
+    assert [one.judged for one in bounded.bounds.runs] == [pytest.approx(3 / 4), 1.0]
+    assert bounded.bounds["two"].scores["nDCG"].low < found["two"].scores["nDCG"], "an item of the other run counts"
+
+
+def test_bounds_of_unjudged_items_need_judgments_that_name_them() -> None:
+    inputs = {"q": ["a", "u"]}, {"a": "g", "u": "h"}
+    for relevance, scope, wanted in (
+        ({"q": ["a"]}, "ranked", "list them with grade 0"),
+        ({"q": {"a": 2, "b": 0}}, "ranked", "without grades above 1"),
+        ({"q": {"a": 1, "b": 0}}, "collection", "choose ranked, none"),
+        ({"q": {"a": 1, "b": 0}}, "some", "choose from"),
+    ):
+        with pytest.raises(EvenrankError, match=wanted):
+            evenrank.score(*inputs, relevance, bounds=scope)
+
+
+def test_the_command_for_plain_tables_has_both_kinds_of_bounds(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text("query,item,rank\nq,a,1\nq,u,2\n")
+    (tmp_path / "groups.csv").write_text("item,group\na,g\nu,h\n")
+    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n")
+    words = ["score", "--run", tmp_path / "run.csv", "--groups", tmp_path / "groups.csv", "--qrels", tmp_path / "qrels"]
+    ends = {}
+    for given in ([], ["none"], ["ranked"]):
+        ran = CliRunner().invoke(cli, [*map(str, words), "--bounds", *given, "--format", "json"])
+        assert ran.exit_code == 0, ran.output
+        record = json.loads(ran.stdout)
+        ends[tuple(given)] = record["systems"][0]["bounds"]["P"]
+        assert record["systems"][0]["judged"]["share"] == 0.5
+    assert ends[()] == ends[("none",)] == {"low": 0.5, "high": 0.5, "exact": True}
+    assert ends[("ranked",)] == {"low": 0.5, "high": 1.0, "exact": True}

@@ -201,6 +201,30 @@ def test_plain_tables_have_the_same_intervals() -> None:
     assert any("missing at random" in note for note in of_draws.notes)
 
 
+def test_items_that_plain_tables_do_not_judge_are_drawn() -> None:
+    """Half of the ranked items are judged, 60 % of them relevant; relevance has no slope in the rank."""
+    rng = np.random.default_rng(3)
+    items = [f"d{i}" for i in range(60)]
+    relevant = {f"q{n}": {item for item in items if rng.random() < 0.6} for n in range(40)}
+    runs = {query: [str(item) for item in rng.permutation(items)[:20]] for query in relevant}
+    judged = {query: {item: int(item in relevant[query]) for item in items if rng.random() < 0.5} for query in relevant}
+    groups = {item: "xy"[n % 2] for n, item in enumerate(items)}
+    truth = evenrank.score(runs, groups, relevant, k=20).scores["P"]
+    found = evenrank.score(runs, groups, judged, k=20, uncertainty="topics,judgments", draws=40)
+    [precision] = [one for one in found.uncertainty[1].means if one.measure == "P"]
+    assert precision.recorded == found.scores["P"] < 0.4
+    assert precision.interval.low < truth < precision.interval.high < 0.75
+    assert precision.shares["judgments"] > 0.0
+    [note] = [note for note in found.uncertainty[1].notes if note.startswith("judgments: ")]
+    assert "of the ranked items were not judged" in note
+    as_listed = {query: sorted(item for item, grade in grades.items() if grade) for query, grades in judged.items()}
+    listed = evenrank.score(runs, groups, as_listed, k=20, uncertainty="topics,judgments", draws=4).uncertainty[1]
+    assert [one.interval.mean for one in listed.means if one.measure == "P"] == [pytest.approx(precision.recorded)]
+    assert not any("judged" in note for note in listed.notes)
+    alone = evenrank.score({"q0": runs["q0"]}, groups, relevant, uncertainty="topics", draws=2).uncertainty[1]
+    assert any(note.startswith("one topic says nothing") for note in alone.notes)
+
+
 def test_a_model_without_sources_is_refused(tmp_path: Path) -> None:
     for name, text in (("run", "query,item,rank\nq,a,1\n"), ("groups", "item,group\na,x\n")):
         (tmp_path / f"{name}.csv").write_text(text)

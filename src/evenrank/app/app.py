@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import hashlib
 import logging
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from mimetypes import guess_type
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from evenrank.app.api.document import routes as api_guide
 from evenrank.app.api.endpoints import routes as api
@@ -35,6 +40,7 @@ from evenrank.app.lists.red_links import routes as red_links
 from evenrank.app.lists.wiki_counts import routes as wiki_counts
 from evenrank.app.lists.work_pages import routes as work
 from evenrank.app.middleware.guards import (
+    SAFE_METHODS,
     KnownHosts,
     PathPrefix,
     RefuseForeignForms,
@@ -85,17 +91,34 @@ AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     admin,
 )
 """The visible list of areas: each gives its routes. A new one is a folder and one line here."""
+MAX_RETRY_SECONDS = 60.0
+"""Longest wait before a collection that could not be opened is tried again."""
 LOG = logging.getLogger("evenrank.app")
 
 
-class CachedFiles(StaticFiles):
-    """Static files that browsers may cache indefinitely, because their address changes with their content."""
+class StaticFiles:
+    """The static files of the package, from memory: no thread is needed, so they are answered however many are busy.
 
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        response = await super().get_response(path, scope)
-        if response.status_code == 200 and b"v=" in scope["query_string"]:
-            response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
-        return response
+    Browsers may cache them indefinitely, because their address changes with their content.
+    """
+
+    def __init__(self, folder: Traversable) -> None:
+        self.files = {file.name: file.read_bytes() for file in folder.iterdir()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name = scope["path"].removeprefix(f"{scope['root_path']}/")
+        if name not in self.files:
+            raise HTTPException(404)
+        if scope["method"] not in SAFE_METHODS:
+            raise HTTPException(405, headers={"Allow": "GET, HEAD"})
+        content = self.files[name]
+        headers = {"ETag": f'"{hashlib.sha256(content).hexdigest()[:16]}"'}
+        if b"v=" in scope["query_string"]:
+            headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        is_known = headers["ETag"] in Headers(scope=scope).get("if-none-match", "")
+        answer = Response(status_code=304, headers=headers) if is_known else Response(content, 200, headers)
+        answer.headers["Content-Type"] = guess_type(name)[0] or "text/plain"
+        await answer(scope, receive, send)
 
 
 @dataclass(frozen=True)
@@ -140,7 +163,7 @@ def make_app(state: AppState, shared: Shared | None = None) -> Starlette:
             app.state.judging.close()
         app.state.current.close()
 
-    static = Mount("/static", CachedFiles(directory=str(files("evenrank.app").joinpath("static"))))
+    static = Mount("/static", StaticFiles(files("evenrank.app").joinpath("static")))
     routes = [*(route for area in AREAS for route in area()), static]
     if missing := undeclared(routes):
         raise RuntimeError(f"no table in request/access.py says who may ask: {', '.join(missing)}")
@@ -188,20 +211,26 @@ def collection_mark(folder: Path) -> tuple[int, int, int] | None:
 
 
 async def follow_collection(app: Starlette) -> None:
-    """Reopen the collection whenever it has changed and then stayed the same from one check to the next."""
+    """Reopen the collection whenever it has changed and then stayed the same from one check to the next.
+
+    What cannot be opened is tried again after growing waits: a cluster or a database that is away may come back.
+    """
     seconds, folder = app.state.current.settings.reload_seconds, app.state.current.collection.path
     if not seconds:
         return
-    served = seen = collection_mark(folder)
+    served = seen = failed = collection_mark(folder)
+    n_failures, next_try = 0, 0.0
     while True:
         await asyncio.sleep(seconds)
         found = collection_mark(folder)
         is_settled, seen = found == seen, found
-        if found == served or not is_settled:
+        if found == served or not is_settled or (found == failed and time.monotonic() < next_try):
             continue
-        served = found
+        n_failures = n_failures + 1 if found == failed else 1
+        failed, next_try = found, time.monotonic() + min(MAX_RETRY_SECONDS, seconds * 2.0 ** min(n_failures, 10))
         try:
             await run_in_threadpool(reload, app)
+            served = found
         except EvenrankError as error:
             LOG.warning("the collection has changed but cannot be used yet: %s", error)
         except Exception:

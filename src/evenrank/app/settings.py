@@ -101,7 +101,8 @@ class WebSettings:
     store: Annotated[Location | None, Option("--store", "FILE|URL", exists=False)] = None
     """SQLite file or PostgreSQL address of lists and draws; by default desk.sqlite in the collection's folder."""
     facts_folder: Path | None = None
-    """Where counts of what articles have are kept; None for the collection's folder."""
+    """Where counts of what articles have, and what was learned on training topics, are kept; None for the collection's
+    folder."""
     max_counted: int = 200_000
     """Up to this many articles, what each of them has is counted when the server starts."""
     wiki_site: Annotated[str, Option("--wiki", "URL")] = "https://en.wikipedia.org/"

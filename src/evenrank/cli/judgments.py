@@ -12,7 +12,7 @@ import click
 from evenrank.cli.judging_work import COMMANDS
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.options import NEW_STORE, SEED, STORE, InputFile
-from evenrank.cli.scoring_options import PROTOCOL_NAME
+from evenrank.cli.scoring_options import PROTOCOL_NAME, runs_that_count
 from evenrank.cli.talk import say
 from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.text_ids import TextIds
@@ -134,7 +134,7 @@ def import_(store: Path | str, file: Path, form: str, name: str, machine: str | 
 @click.option("--format", "form", type=click.Choice(list(EXPORTS)), default="qrels", show_default=True)
 @click.option("-o", "--output", type=NEW_FILE, required=True)
 def export(store: Path | str, form: str, output: Path) -> None:
-    """Write settled grades (qrels, topics), every vote (votes), the log, or the judgments of programs (machine).
+    """Write settled grades (qrels, topics), every vote (votes), the log, judgments of programs (machine), or remarks.
 
     What is undecided is never a 0. A record beside the file (FILE.json) has tiers, scale and coverage, which imports
     and scorers read; the export is an entry of the log.
@@ -193,7 +193,8 @@ def _echo_agreement(found: Agreement, ids: TextIds | None) -> None:
 
 def _disagreement(entry: Disagreement, ids: TextIds | None) -> list[object]:
     votes = [f"{vote.assessor}: {vote.outcome if vote.grade is None else vote.grade}" for vote in entry.votes]
-    return [entry.topic, shown_page(entry.page, ids), "settled" if entry.is_settled else "open", ", ".join(votes)]
+    state = "settled" if entry.is_settled else "open" if entry.is_open else "run withdrawn"
+    return [entry.topic, shown_page(entry.page, ids), state, ", ".join(votes)]
 
 
 def _estimate(estimate: Estimate) -> list[str]:
@@ -305,7 +306,8 @@ def machine(
         boards = []
         if collection:
             on = Collection.open(collection)
-            boards = machine_leaderboards(on, read_runs(run_files, on.text_ids), opened, protocol)
+            counted = runs_that_count(run_files, store)
+            boards = machine_leaderboards(on, read_runs(counted, on.text_ids), opened, protocol)
     if form == "json":
         return echo_json({"sources": [asdict(one) for one in found], "leaderboards": [asdict(one) for one in boards]})
     cells = [

@@ -316,6 +316,8 @@ def leave_one_out(
 
 
 def _cells(row: LeftOut) -> list[object]:
+    """A run none of whose unique pages was judged is untested: nothing could change."""
     counts = [row.n_unique, row.n_unique_relevant, row.n_topics]
-    scores = [shown_number(row.score), shown_number(row.score_without), shown_number(row.change)]
-    return [row.run, *counts, *scores, row.rank, row.rank_without]
+    tested = [shown_number(row.score_without), shown_number(row.change)] if row.n_unique else ["–", "–"]
+    ranks = [row.rank, row.rank_without if row.n_unique else "–"]
+    return [row.run, *counts, shown_number(row.score), *tested, *ranks]

@@ -66,7 +66,12 @@ ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
     help="A query that a run does not answer: left out of its means, or scored as an empty ranking.",
 )
 @click.option(
-    "--bounds", is_flag=True, help="Also the lowest and highest possible scores, whatever unknown groups are."
+    "--bounds",
+    type=click.Choice(["none", "ranked"]),
+    is_flag=False,
+    flag_value="none",
+    help="Also the lowest and highest possible scores, whatever unknown groups are; with `ranked`, whatever ranked "
+    "items are that nobody judged, too.",
 )
 @uncertainty_options
 @click.option("-q", "per_query", is_flag=True, help="A row per query.")
@@ -90,7 +95,7 @@ def command(
     attention: str | None,
     depth: int | None,
     missing: Literal["skip", "empty"],
-    bounds: bool,
+    bounds: Literal["none", "ranked"] | None,
     intervals: UncertaintyOptions,
     per_query: bool,
     form: str,
@@ -124,7 +129,7 @@ def command(
         sequences=sequences,
         settings=read_pairs(settings),
         missing=missing,
-        bounds=bounds,
+        bounds=bounds or False,
         **asdict(intervals),
     )
     page = None if report is None else evenrank.score_report(found, report, baseline)

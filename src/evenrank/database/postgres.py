@@ -110,7 +110,11 @@ class PostgresDatabase:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """A block that reads one state of the database, whatever others write meanwhile."""
+        """A block that reads one state of the database, whatever others write meanwhile; inside another block, that
+        one's."""
+        if getattr(self._local, "held", None) is not None:
+            yield
+            return
         with self._block(BEGIN_READ):
             yield
 

@@ -42,6 +42,7 @@ not seconds: on a busy machine, a thread may not get to run for a second althoug
 THREAD_CACHE_KIB = 256
 """Memory that the connection of a thread other than the main one keeps of the file. SQLite's own 2 MiB would be 80 MiB
 for each store of a server with forty threads, filled little by little."""
+REPLACED = "the file was removed or replaced while it was open; start the program again"
 S = TypeVar("S", bound="SqliteFile")
 
 
@@ -68,6 +69,8 @@ class SqliteFile:
         # Threads of one process queue here, because SQLite's own waiting is by naps of up to 0.1 s.
         self._writing = threading.Lock()
         self._n_refused = 0
+        self._file: tuple[int, int] | None = None
+        """Device and number of the file that was opened."""
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -87,6 +90,7 @@ class SqliteFile:
         """
         connection = self.connection
         with self._turn():
+            self._refuse_other_file()
             self._begin(connection)
             try:
                 yield connection
@@ -98,8 +102,11 @@ class SqliteFile:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """A block that reads one state of the file, whatever others write meanwhile."""
+        """A block that reads one state of the file, whatever others write meanwhile; inside a block, that one's."""
         connection = self.connection
+        if connection.in_transaction:
+            yield
+            return
         connection.execute("BEGIN")
         try:
             yield
@@ -132,13 +139,21 @@ class SqliteFile:
         self.close()
 
     def _connect(self) -> sqlite3.Connection:
+        self._refuse_other_file()
         connection = connect(self.path, self.wait_seconds, self.is_durable)
+        if self._file is None:
+            self._file = _file_at(self.path)
         if self.max_bytes is not None:
             (page_size,) = connection.execute("PRAGMA page_size").fetchone()
             connection.execute(f"PRAGMA max_page_count = {max(1, self.max_bytes // page_size)}")
         if threading.current_thread() is not threading.main_thread():
             connection.execute(f"PRAGMA cache_size = -{THREAD_CACHE_KIB}")
         return connection
+
+    def _refuse_other_file(self) -> None:
+        """An error when the file was removed or replaced: what is written to the one that is open would be lost."""
+        if self._file is not None and _file_at(self.path) != self._file:
+            raise StoreUnavailableError(self.path, REPLACED)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -168,6 +183,15 @@ class SqliteFile:
         finally:
             self._n_refused = 0
             connection.execute(f"PRAGMA busy_timeout = {int(self.wait_seconds * 1000)}")
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one that is put in its place; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class _Held:

@@ -98,7 +98,7 @@ def parse_assumptions(record: Mapping[str, Any], source: str) -> Uncertainty:
         else:
             dimensions[name] = reader.dimension(name, section)
     if reader.faults:
-        raise EvenrankError("\n".join(reader.faults[:60]))
+        raise EvenrankError("\n".join(list(dict.fromkeys(reader.faults))[:60]))
     return Uncertainty(dimensions, judgments, blend)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Number
 from typing import Any, TypeAlias
 
@@ -30,6 +30,21 @@ class RelevantItems:
     query: Ints
     item: Ints
     grade: Floats
+    other_query: Ints = field(default_factory=lambda: np.empty(0, np.intp))
+    """Query of each item that was judged not to be relevant."""
+    other_item: Ints = field(default_factory=lambda: np.empty(0, np.intp))
+
+    @property
+    def says_judged(self) -> bool:
+        """Whether items that are not relevant are listed too, so that those which are left out were not judged."""
+        return len(self.other_query) > 0
+
+    def is_judged(self, query: Ints, item: Ints, n_items: int) -> NDArray[np.bool_]:
+        """Whether each pair of query and item was judged; all were where only relevant items are listed."""
+        if not self.says_judged:
+            return np.ones(len(query), bool)
+        queries, items = np.append(self.query, self.other_query), np.append(self.item, self.other_item)
+        return np.isin(query * n_items + item, queries * n_items + items)
 
     def of(self, query: Ints, item: Ints, n_items: int) -> Floats:
         """The grade of each pair of query and item; 0 where nothing is said."""
@@ -57,8 +72,8 @@ def read_relevance(
         _check_twice(table, query, item, item_ids, faults)
     order = np.lexsort([item, query])
     is_relevant = grades[order] > 0.0
-    kept = order[is_relevant]
-    return RelevantItems(query[kept], item[kept], grades[kept])
+    kept, others = order[is_relevant], order[~is_relevant]
+    return RelevantItems(query[kept], item[kept], grades[kept], query[others], item[others])
 
 
 def _table_parts(table: ItemTable, faults: Faults) -> tuple[Ids, Ids, Floats]:

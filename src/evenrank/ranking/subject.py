@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.groups import UNKNOWN_MASK
 from evenrank.core.records import Topic
 from evenrank.core.types import Floats
 from evenrank.ranking.sources import Found, SearchSource
 from evenrank.retrieval.engine.protocol import Engine, Restriction
-from evenrank.retrieval.query.evidence import Evidence, Reasons, find_evidence, names_among
+from evenrank.retrieval.query.evidence import Evidence, Reasons, find_evidence, keyword_parts, names_among
 from evenrank.retrieval.query.people import are_of_kind
-from evenrank.retrieval.query.topic_query import subject_words
+from evenrank.retrieval.query.topic_query import split_words, subject_words
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel
 from evenrank.trec.arrays import names_at
 from evenrank.trec.collection import Collection
@@ -41,6 +42,14 @@ with a single keyword are left out: sovereign immunity is not about vaccination.
 FEWEST_AS_A_WHOLE: int = CHOSEN["fewest_as_a_whole"]
 """Articles with all words of a query, from which on one of its words alone is not enough. Two words, or words that
 are written as a name, are one subject however few articles have them."""
+OF_TITLE: float = CHOSEN["of_title"]
+"""Share of the pages with a word of the title, of those whose region is known, from which on it names their region."""
+OF_KEYWORD: float = CHOSEN["of_keyword"]
+"""The same for keywords, where the title names that region."""
+FEWEST_OF_REGION: int = CHOSEN["fewest_of_region"]
+"""Pages of a known region that say which region a word names."""
+FEWEST_LEFT: int = CHOSEN["fewest_left"]
+"""Pages that must be left when those outside the region of the title are left out."""
 DISAMBIGUATION = re.compile(rf"\(({'|'.join(map(re.escape, CHOSEN['disambiguation'].values()))})\)$")
 
 
@@ -84,6 +93,7 @@ def keep_to_subject(
         for is_fit, fewest in ((evidence.is_confirmed, FEWEST_CONFIRMED), (is_of_kind, FEWEST_OF_KIND)):
             if (is_fit & (evidence.in_text | evidence.in_lead)).sum() >= fewest:
                 evidence = evidence._replace(in_text=evidence.in_text & is_fit, in_lead=evidence.in_lead & is_fit)
+        evidence = keep_to_region(collection, topic, found.page_ids, titles, evidence, engine.layout.language)
         is_about = are_about(matches, evidence, TEXT_ONLY * floor * best)
         is_evident = bool(is_about.any())
         is_kept = is_about | is_always if is_evident else is_kept
@@ -91,6 +101,56 @@ def keep_to_subject(
         found = replace(found, relevance=factor * found.relevance)
     kept = np.flatnonzero(is_kept & are_articles(titles))
     return OnSubject(found.take(kept), evidence.reasons.at(kept), is_evident)
+
+
+def keep_to_region(
+    collection: Collection,
+    topic: Topic,
+    page_ids: NDArray[np.int32],
+    titles: Sequence[str],
+    evidence: Evidence,
+    language: str,
+) -> Evidence:
+    """The evidence where the title names a region: Korean footballers are no Brazilian football.
+
+    A word names a region if nearly all pages with it in their lead are about that region, whatever the language. Title
+    or lead of a page must have such a word; if title and keywords also have others ("football", "footballer"), its text
+    must have one of those, too.
+    """
+    masks = collection.masks.get("geography")
+    if masks is None or not evidence.words_in_lead:
+        return evidence
+    known = masks[collection.rows_of(page_ids)]
+    of_word = {word: _one_region(known[has]) for word, has in evidence.words_in_lead.items()}
+    of_title = keyword_parts(replace(topic, keywords=()), language).get(topic.title, ())
+    regions = {region for word in of_title for region, share in (of_word[word],) if share >= OF_TITLE}
+    if not regions or _one_region(masks)[1] >= OF_KEYWORD:
+        return evidence
+    naming = {word for word, (region, share) in of_word.items() if region in regions and share >= OF_KEYWORD}
+    everything = frozenset(CHOSEN["about_everything"].get(language, ()))
+    others = {word for word in of_word if word not in naming and word not in everything and of_word[word][0]}
+    has_others = np.ones(len(page_ids), bool)
+    if others & set(of_title) and others - set(of_title):
+        has_others = np.logical_or.reduce([evidence.words_in_text[word] for word in sorted(others)])
+    keywords = [words for text, words in keyword_parts(topic, language).items() if text != topic.title]
+    names = [words for words in ([word] for word in of_title) if naming & set(words)]
+    names += [list(words) for words in keywords if naming & set(words)]
+    lead = evidence.words_in_lead
+    is_named = np.logical_or.reduce([np.logical_and.reduce([lead[word] for word in words]) for words in names])
+    in_title = [not naming.intersection(of_title).isdisjoint(split_words(title, language)) for title in titles]
+    is_fit = (is_named | np.array(in_title, bool)) & has_others
+    if (is_fit & evidence.in_lead).sum() < FEWEST_LEFT:
+        return evidence
+    return evidence._replace(in_text=evidence.in_text & is_fit, in_lead=evidence.in_lead & is_fit)
+
+
+def _one_region(masks: NDArray[np.unsignedinteger]) -> tuple[int, float]:
+    """The region of most pages among those whose region is known, and their share; 0 where too few are known."""
+    known = masks[masks != UNKNOWN_MASK]
+    if len(known) < FEWEST_OF_REGION:
+        return 0, 0.0
+    shares = [float((known >> bit & 1).mean()) for bit in range(1, int(known.max()).bit_length())]
+    return int(np.argmax(shares)) + 1, max(shares)
 
 
 def are_about(matches: Floats, evidence: Evidence, least: float) -> NDArray[np.bool_]:

@@ -151,6 +151,8 @@ class _Check:
     def diagnoses(self) -> Iterator[str]:
         """What is wrong with the file as a whole: columns in another order, ranks against scores."""
         yield from self._swapped_columns()
+        yield from self._strange_numbers()
+        yield from self._equal_lengths()
         inverted, n_pairs = self._inversions()
         if n_pairs >= FEW_ROWS and len(inverted) > ALMOST_ALL * n_pairs:
             yield "scores rise with the rank throughout: they look like distances, or ranks are counted from the end"
@@ -168,6 +170,30 @@ class _Check:
         best = max(shares, key=lambda place: shares[place])
         if best != 1 and shares[best] > ALMOST_ALL and shares[1] < 1 - ALMOST_ALL:
             yield f"columns 1 and {best} look swapped: topics are in column {best} (put the topic first)"
+
+    def _strange_numbers(self) -> Iterator[str]:
+        """A diagnosis when the column of ranking numbers has something else, although topics are in their place."""
+        rows = self.rows
+        if rows.task == 1 or rows.ids is not None or len(rows.pages) < FEW_ROWS:
+            return
+        wanted = range(1, self.protocol.n_rankings(2) + 1)
+        if np.isin(rows.topic_ids, list(self.collection.topic_by_id)).mean() <= ALMOST_ALL:
+            return
+        if np.isin(rows.repeats, wanted).mean() >= 1 - ALMOST_ALL:
+            return
+        if np.isin(rows.pages, wanted).mean() > ALMOST_ALL:
+            yield "columns 2 and 3 look swapped: ranking numbers are in column 3 (put them second)"
+        elif (self.collection.rows_of(rows.repeats) >= 0).mean() > ALMOST_ALL:
+            yield "column 2 has pages, not ranking numbers (a run for Task 1 has two columns: topic and page)"
+
+    def _equal_lengths(self) -> Iterator[str]:
+        """A diagnosis when all rankings have the same length, and it is that of no protocol."""
+        _, counts = np.unique(self._key, return_counts=True)
+        known = {protocol.length(self.rows.task) for protocol in (self.protocol, *PROTOCOLS.values())}
+        is_equal = len(counts) > 1 and counts[0] > 1 and bool((counts == counts[0]).all())
+        if is_equal and int(counts[0]) not in known and not self.rows.is_cut:
+            wanted = self.protocol.length(self.rows.task)
+            yield f"all {len(counts):,} rankings have {counts[0]} pages, not {wanted}"
 
     def _inversions(self) -> tuple[NDArray[np.intp], int]:
         """Rows of a six-column run that have a higher score than the row of the rank before, and pairs looked at."""

@@ -34,6 +34,7 @@ from evenrank.scoring.scorer import mean_of_defined, score_batches
 if TYPE_CHECKING:
     from evenrank.io.assumptions import Assumptions
     from evenrank.scoring.campaigns.campaign import CampaignProtocol
+    from evenrank.trec.judged_pages import Unjudged
 
 USUAL = ("nDCG", "P", "AWRF", "Score", "EE-L", "EE-D", "EE-R")
 """Measures that are computed unless others are asked for, in the order of the table."""
@@ -72,7 +73,7 @@ def score(
     protocol: str | CampaignProtocol | None = None,
     sequences: FilePath | None = None,
     settings: Settings | None = None,
-    bounds: bool = False,
+    bounds: bool | Unjudged = False,
     uncertainty: str | Sequence[str] = (),
     assume: Assumptions = None,
     draws: int = 100,
@@ -99,7 +100,8 @@ def score(
     targets may be dicts of grouping → path); `settings` changes a choice of the protocol.
 
     With `bounds` the scores have the lowest and the highest value that they can have, whatever the unknown groups are;
-    a target that follows items moves with them.
+    a target that follows items moves with them. With `bounds="ranked"` ranked items that were not judged may be
+    relevant, too: relevance then has no grades but 1 and 0, and lists items of grade 0.
 
     `uncertainty` names what intervals should carry: topics (here queries), missing, errors, judgments. The result then
     has `.uncertainty[1]`, from so many `draws` of what is unknown by the model `assume`, as in `evaluate`.
@@ -149,7 +151,10 @@ def score(
         from evenrank.scoring.score_bounds import bounds_of_systems
 
         usual = "population" if judged is None else "relevant"
-        found = replace(found, bounds=bounds_of_systems(problem, found, usual if target is None else str(target)))
+        scope = "none" if bounds is True else bounds
+        found = replace(
+            found, bounds=bounds_of_systems(problem, found, usual if target is None else str(target), scope)
+        )
     if unknown is None:
         return found
     from evenrank.scoring.uncertain_items import uncertain_scores
@@ -279,6 +284,13 @@ class ItemProblem:
         first, end = (np.searchsorted(query, self.query, side=side) for side in ("left", "right"))
         joint = None if self.wanted is None else self.joint
         return JudgedItems(self.relevance.item[order], self.relevance.grade[order], first, end, joint)
+
+    @cached_property
+    def is_judged(self) -> NDArray[np.bool_]:
+        """Whether each ranked row was judged; all were where relevance does not say so."""
+        if self.relevance is None:
+            return np.ones(len(self.item), bool)
+        return self.relevance.is_judged(self.query[self.pair], self.item, self.n_items)
 
     @cached_property
     def joint(self) -> Alignment:

@@ -25,6 +25,7 @@ from evenrank.core.problem import QueryBatch, QueryView
 from evenrank.core.records import NO_CLASS, Run, Task
 from evenrank.core.target import blend
 from evenrank.core.types import Floats
+from evenrank.errors import EvenrankError
 from evenrank.io.groupings import Grouping
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import as_measure
@@ -46,10 +47,12 @@ from evenrank.scoring.results import ItemScores, Results
 from evenrank.scoring.tables.table import Cell, Column, Table
 from evenrank.scoring.topic_truth import TopicTruth, topic_view
 from evenrank.trec.collection import Collection
-from evenrank.trec.judged_pages import SCOPES, Unjudged, judged_at, judged_pages
+from evenrank.trec.judged_pages import SCOPES, Unjudged, check_scope, judged_at, judged_pages
 
 if TYPE_CHECKING:
     from evenrank.scoring.score import ItemProblem
+
+Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,29 @@ def open_pages(truth: TopicTruth, ranked: Sequence[NDArray[np.integer]], unjudge
     return distinct[~topic.was_judged(distinct)]
 
 
+def ndcg_bound(batch: QueryBatch, open_items: NDArray[np.integer]) -> Bound:
+    """Bounds of nDCG of a batch of one pair; `open_items` may be relevant, others are as recorded."""
+    rows = np.flatnonzero(np.isin(batch.items, open_items) & batch.is_scored)
+    n_rankings, dtype = max(1, int(batch.n_rankings[0])), batch.protocol.discount_type
+    depth = int(batch.ideal_depth[0])
+    longest = max(depth, int(batch.ranks.max(initial=0)) + 1)
+    weights = batch.gain_attention.weights(longest, dtype).astype(np.float64)
+    pages, place = np.unique(batch.items[rows], return_inverse=True)
+    gains = np.bincount(place.reshape(-1), weights[batch.ranks[rows]], minlength=len(pages)) / n_rankings
+    gained = float((weights[batch.ranks] * batch.gains * batch.is_scored).sum()) / n_rankings
+    ideal = np.concatenate([[0.0], np.cumsum(weights[:depth])])
+    low, high = gain_bounds(gains, gained, int(batch.n_relevant[0]), len(open_items) - len(pages), ideal)
+    return Bound(low, high, is_exact=True)
+
+
+def precision_bound(batch: QueryBatch, open_items: NDArray[np.integer]) -> Bound:
+    """Bounds of precision of a batch of one pair; `open_items` may be relevant."""
+    slots = max(1, int(batch.n_rankings[0])) * max(1, int(batch.depth[0]))
+    hits = int((batch.is_relevant & batch.is_scored).sum())
+    others = int((np.isin(batch.items, open_items) & batch.is_scored).sum())
+    return Bound(hits / slots, (hits + others) / slots, is_exact=True)
+
+
 @dataclass(frozen=True)
 class TopicLimits:
     """What is unknown of one topic, from which bounds of any run on it follow."""
@@ -124,13 +150,13 @@ class TopicLimits:
 
     def _bound(self, name: str, batch: QueryBatch, fairness: Bound | None) -> Bound | None:
         if name == "nDCG":
-            return self._gain(batch)
+            return ndcg_bound(batch, self.open)
         if name == "P":
-            return self._precision(batch)
+            return precision_bound(batch, self.open)
         if name == "AWRF":
             return fairness
         if name == "Score" and fairness is not None:
-            gain = self._gain(batch)
+            gain = ndcg_bound(batch, self.open)
             return Bound(gain.low * fairness.low, gain.high * fairness.high)
         if name == "EE-L" and self.task == 2 and self._has_group_bounds and not self._target.may_be_empty:
             return loss_bounds(self._exposure(batch, is_share=False), self._scaled_target)
@@ -143,25 +169,6 @@ class TopicLimits:
 
     def _is_open(self, batch: QueryBatch) -> NDArray[np.bool_]:
         return np.isin(batch.items, self.open)
-
-    def _gain(self, batch: QueryBatch) -> Bound:
-        rows = np.flatnonzero(self._is_open(batch) & batch.is_scored)
-        n_rankings, dtype = max(1, int(batch.n_rankings[0])), batch.protocol.discount_type
-        depth = int(batch.ideal_depth[0])
-        longest = max(depth, int(batch.ranks.max(initial=0)) + 1)
-        weights = batch.gain_attention.weights(longest, dtype).astype(np.float64)
-        pages, place = np.unique(batch.items[rows], return_inverse=True)
-        gains = np.bincount(place.reshape(-1), weights[batch.ranks[rows]], minlength=len(pages)) / n_rankings
-        gained = float((weights[batch.ranks] * batch.gains * batch.is_scored).sum()) / n_rankings
-        ideal = np.concatenate([[0.0], np.cumsum(weights[:depth])])
-        low, high = gain_bounds(gains, gained, int(batch.n_relevant[0]), len(self.open) - len(pages), ideal)
-        return Bound(low, high, is_exact=True)
-
-    def _precision(self, batch: QueryBatch) -> Bound:
-        slots = max(1, int(batch.n_rankings[0])) * max(1, int(batch.depth[0]))
-        hits = int((batch.is_relevant & batch.is_scored).sum())
-        others = int((self._is_open(batch) & batch.is_scored).sum())
-        return Bound(hits / slots, (hits + others) / slots, is_exact=True)
 
     @cached_property
     def _has_group_bounds(self) -> bool:
@@ -234,19 +241,22 @@ def widened(bound: Bound, value: float) -> Bound:
 
 @dataclass(frozen=True)
 class ItemLimits:
-    """What is unknown of plain tables: groups of items.
-
-    Tables do not say what was judged, so relevance is taken as it is. An item that is unknown in one of several
-    groupings may be in any intersection.
+    """What is unknown of plain tables: groups of items. An item that is unknown in one of several groupings may be in
+    any intersection.
     """
 
     exposed: Alignment
     """Groups of every item by its number, the unknown one first."""
     wanted: Callable[[int], Floats] | None
     """Pair → mass of the items that its target follows, the unknown group first; None where the target is stated."""
+    follows_relevant: bool = False
+    """Whether these are the relevant items."""
 
-    def bounds(self, batch: QueryBatch, pair: int, name: str) -> Bound | None:
-        """Bounds of AWRF or EE-L of one pair of a batch of one; None for more groups than can be worked out."""
+    def bounds(self, batch: QueryBatch, pair: int, name: str, open_items: Ints) -> Bound | None:
+        """Bounds of AWRF or EE-L of one pair of a batch of one; None for more groups than can be worked out.
+
+        `open_items` may be relevant, and belong to the target then.
+        """
         n_groups = self.exposed.n_groups
         if n_groups > MAX_CELLS:
             return None
@@ -258,7 +268,8 @@ class ItemLimits:
         is_share = name == "AWRF"
         image = np.eye(n_groups) * (1.0 if is_share else scale)
         aim = stated if self.wanted is None else self.wanted(pair)
-        target = mass_set(aim, aim, options, drops_unknown=True, is_share=True, image=image)
+        most = aim + self.exposed.take(open_items).total() if self.follows_relevant else aim
+        target = mass_set(aim, most, options, drops_unknown=True, is_share=True, image=image)
         if not is_share:
             mass = mass / float(batch.exposure_divisor[0])
         exposure = mass_set(mass, mass, options, drops_unknown=True, is_share=is_share)
@@ -365,21 +376,55 @@ def bounds_of_runs(
     return ScoreBounds(unjudged, tuple(bounds))
 
 
-def bounds_of_systems(problem: ItemProblem, found: ItemScores, follows: str) -> ScoreBounds:
-    """Bounds of scores on plain tables; `follows` says which items the target follows: relevant ones, all, or none."""
-    limits = _limits(problem, follows)
+def bounds_of_systems(problem: ItemProblem, found: ItemScores, follows: str, unjudged: str) -> ScoreBounds:
+    """Bounds of scores on plain tables; `follows` says which items the target follows: relevant ones, all, or none.
+
+    With `unjudged` `ranked`, ranked items that were not judged may be relevant.
+    """
+    limits, scope = _limits(problem, follows), check_scope(unjudged)
+    open_items = _open_items(problem, scope)
     by_system: dict[str, dict[Any, MeasureBounds]] = {one.run: {} for one in found.runs}
+    judged: dict[str, list[float]] = {one.run: [] for one in found.runs}
+    n_ranked = np.bincount(problem.pair, minlength=len(problem.query))
+    shares = np.bincount(problem.pair, problem.is_judged, minlength=len(n_ranked)) / np.maximum(n_ranked, 1)
     for pairs, batch in track(list(problem.batches()), "bounds", None, "batch"):
         for pair in range(pairs.start, pairs.stop):
             system = problem.ranked.systems[int(problem.system[pair])]
             query = problem.ranked.queries.names[int(problem.query[pair])]
             if query in found[system].topics:
                 one, scores = batch.one(pair - pairs.start), found[system].topics[query]
+                others = open_items(int(problem.query[pair]))
                 by_system[system][query] = {
-                    measure.key: _item_bound(problem, measure, one, pair, limits, scores) for measure in found.columns
+                    measure.key: _item_bound(problem, measure, one, pair, limits, scores, others)
+                    for measure in found.columns
                 }
-    runs = tuple(RunBounds(name, 1, mean_bounds(list(rows.values())), rows) for name, rows in by_system.items())
-    return ScoreBounds("none", runs)
+                judged[system].append(float(shares[pair]))
+    says_judged = problem.relevance is not None and problem.relevance.says_judged
+    runs = tuple(
+        RunBounds(
+            *(name, 1, mean_bounds(list(rows.values())), rows),
+            float(np.mean(judged[name])) if says_judged and judged[name] else None,
+        )
+        for name, rows in by_system.items()
+    )
+    return ScoreBounds(scope, runs)
+
+
+def _open_items(problem: ItemProblem, unjudged: Unjudged) -> Callable[[int], Ints]:
+    """Query → items that may be relevant: those that some system ranks and that were not judged."""
+    if unjudged == "none":
+        return lambda query: np.empty(0, np.intp)
+    relevance = problem.relevance
+    if unjudged == "collection":
+        raise EvenrankError("bounds 'collection': plain tables do not say what there is to judge (choose ranked, none)")
+    if relevance is None or not relevance.says_judged:
+        raise EvenrankError("bounds 'ranked' needs judged items that are not relevant, too (list them with grade 0)")
+    if bool((relevance.grade != 1.0).any()):
+        raise EvenrankError("bounds 'ranked' needs relevance without grades above 1 (or choose none)")
+    keys = np.unique((problem.query[problem.pair] * problem.n_items + problem.item)[~problem.is_judged])
+    return lambda query: (
+        keys[slice(*np.searchsorted(keys, [query * problem.n_items, (query + 1) * problem.n_items]))] % problem.n_items
+    )
 
 
 def _item_bound(
@@ -389,21 +434,25 @@ def _item_bound(
     pair: int,
     limits: dict[str, ItemLimits],
     scores: Mapping[str, float],
+    open_items: Ints,
 ) -> Bound | None:
     value = scores[measure.key]
     seen = batch if measure.depth is None else batch.cut(measure.depth)
     if not measure.needs_groups and measure.name in ("nDCG", "P"):
-        return Bound(value, value, is_exact=True)
+        if not len(open_items):
+            return Bound(value, value, is_exact=True)
+        return widened((ndcg_bound if measure.name == "nDCG" else precision_bound)(seen, open_items), value)
     part = measure.name[5:-1] if measure.name.startswith("AWRF[") else ""
     if part not in limits or (part and problem.wanted is None):
         return None
     if part:
         seen = _beside_one_grouping(problem, seen, part, pair)
     name = "AWRF" if part or measure.name == "Score" else measure.name
-    bound = limits[part].bounds(seen, pair, name) if name in ("AWRF", "EE-L") else None
+    bound = limits[part].bounds(seen, pair, name, open_items) if name in ("AWRF", "EE-L") else None
     if bound is not None and measure.name == "Score":
-        gain = float(as_measure("nDCG").over(seen)[0])
-        bound = Bound(gain * bound.low, gain * bound.high)
+        own = float(as_measure("nDCG").over(seen)[0])
+        gain = ndcg_bound(seen, open_items) if len(open_items) else Bound(own, own)
+        bound = Bound(gain.low * bound.low, gain.high * bound.high)
     return None if bound is None else widened(bound, value)
 
 
@@ -425,7 +474,10 @@ def _limits(problem: ItemProblem, follows: str) -> dict[str, ItemLimits]:
     assert problem.wanted is not None
     is_moving = follows in ("relevant", "population")
     parts = problem.wanted.groupings.parts
-    found = {part.name: ItemLimits(part.alignment, _followed(problem, part, follows)) for part in parts}
+    found = {
+        part.name: ItemLimits(part.alignment, _followed(problem, part, follows), follows == "relevant")
+        for part in parts
+    }
     if len(parts) == 1:
         return {**found, "": found[parts[0].name]}
     return found if is_moving else {**found, "": ItemLimits(problem.joint, None)}

@@ -283,8 +283,18 @@ def _notes(data: UncertainData, model: Uncertainty, sources: Sequence[str]) -> t
     notes = []
     if "errors" in sources and all(model.of(one.name).errors is None for one in data.dimensions):
         notes.append("errors: no rate or table is stated, so recorded groups are taken as right")
-    if "topics" in sources and data.n_topics < FEW:
+    if "topics" in sources and data.n_topics == 1:
+        notes.append("one topic says nothing of other topics: intervals carry the other sources alone")
+    elif "topics" in sources and data.n_topics < FEW:
         notes.append(f"{data.n_topics} are few topics: below {FEW} intervals can be too narrow")
+    is_ranked = np.isfinite(data.judged.rank)
+    n_unjudged = int((is_ranked & ~data.judged.is_judged).sum())
+    if "judgments" in sources and model.judgments.unjudged == "estimated" and n_unjudged:
+        share = n_unjudged / int(is_ranked.sum())
+        notes.append(
+            f"judgments: {share:.0%} of the ranked items were not judged; they are taken to be relevant as often as "
+            "judged ones at such ranks (else state judgments.unjudged=irrelevant)"
+        )
     for one in data.dimensions:
         of_dimension = model.of(one.name, one.is_personal)
         n_unknown = int((one.kind == 0).sum())

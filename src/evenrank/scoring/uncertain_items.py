@@ -101,6 +101,9 @@ def _item_data(
     grade = np.zeros(len(items))
     grade[np.searchsorted(items, keys)] = grades
     topic = items // n_items
+    is_judged = np.ones(len(items), bool)
+    if problem.relevance is not None:
+        is_judged = problem.relevance.is_judged(queries[topic], items % n_items, n_items)
     fixed = own_target.rows(queries)
 
     def target(mass: Floats, blend: Floats, topics: Ints) -> Floats:
@@ -112,7 +115,7 @@ def _item_data(
         topic=topic,
         topic_names=tuple(problem.ranked.queries.names[query] for query in queries.tolist()),
         attention=np.bincount(at, weights[rank], minlength=len(items)).astype(np.float64),
-        judged=JudgedRanks(topic, best, grade > 0.0, np.ones(len(items), bool)),
+        judged=JudgedRanks(topic, best, grade > 0.0, is_judged),
         dimensions=(_item_dimension(part, items % n_items),),
         join=lambda tables: tables[0],
         target=target,

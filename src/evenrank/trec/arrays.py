@@ -63,18 +63,19 @@ class Titles:
 
     def __init__(self, folder: Path) -> None:
         # Views as plain arrays: a slice of a numpy.memmap costs ten times as much.
-        self._offsets: NDArray[np.int64] = np.load(folder / "title_offsets.npy", mmap_mode="r").view(np.ndarray)
-        self._text = memoryview(np.load(folder / "titles.npy", mmap_mode="r").view(np.ndarray))
+        self.offsets: NDArray[np.int64] = np.load(folder / "title_offsets.npy", mmap_mode="r").view(np.ndarray)
+        self.text: NDArray[np.uint8] = np.load(folder / "titles.npy", mmap_mode="r").view(np.ndarray)
+        self._view = memoryview(self.text)
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self.offsets) - 1
 
     def __iter__(self) -> Iterator[str]:
         return (self[row] for row in range(len(self)))
 
     def __getitem__(self, row: int) -> str:
-        begin, end = self._offsets[row], self._offsets[row + 1]
-        return bytes(self._text[begin:end]).decode()
+        begin, end = self.offsets[row], self.offsets[row + 1]
+        return bytes(self._view[begin:end]).decode()
 
 
 def save_titles(folder: Path, titles: Iterable[bytes]) -> None:

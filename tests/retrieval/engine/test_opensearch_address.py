@@ -53,6 +53,10 @@ def test_the_parts_of_an_address() -> None:
         ("opensearch://a?ca=x.pem", "ca= is for addresses with TLS"),
         ("opensearch+https://a?ca=nowhere.pem", "nowhere.pem: no such file"),
         ("opensearch://a?shards=0&colour=red", "shards=0 is not a number from 1; unknown option 'colour'"),
+        ("opensearch://a/*", "'*' is no name of an index"),
+        ("opensearch://a/wiki,other", "'wiki,other' is no name of an index"),
+        ("opensearch://a/_all", "'_all' is no name of an index"),
+        ("opensearch://a/../_cluster", "'../_cluster' is no name of an index"),
         ("opensearch+ftp://a", "unknown scheme 'opensearch+ftp'"),
     ],
 )
@@ -68,6 +72,8 @@ def test_what_is_wrong_with_an_address(address: str, found: str) -> None:
         "opensearch://me:hidden@127.0.0.1:9/wiki",
         "opensearch://me:hidden@127.0.0.1:9/wiki?colour=red",
         "opensearch://me:hid/den@127.0.0.1:9",
+        "opensearch://me:x?hidden@127.0.0.1:9",
+        "opensearch://me:x/y?tls=hidden@127.0.0.1:9",
         "opensearch+https://me:hidden@127.0.0.1:9",
         "opensaerch://me:hidden@a",
     ],
@@ -119,6 +125,12 @@ class Cluster(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def do_HEAD(self) -> None:
+        """There is an index `others`, to which no alias leads."""
+        self.send_response(200 if self.path == "/others" else 404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
     def log_message(self, *_: object) -> None:
         """Nothing on the terminal."""
 
@@ -155,3 +167,5 @@ def test_certificates_are_verified_against_the_named_file(certificate: tuple[Pat
         check_cluster(parsed(f"opensearch://me:p%40ss@{host}?tls=true&ca={certificate[0]}"))
         with pytest.raises(EvenrankError, match=r"not trusted.*\?ca=FILE"):
             check_cluster(parsed(f"opensearch+https://me:p%40ss@{host}"))
+        with pytest.raises(EvenrankError, match=r"others at .* is an index that Evenrank did not make"):
+            check_cluster(parsed(f"opensearch+https://me:p%40ss@{host}/others?ca={certificate[0]}"))

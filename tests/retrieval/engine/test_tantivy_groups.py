@@ -51,19 +51,27 @@ def together(engine: TantivyEngine, queries: Sequence[Query]) -> list[tuple[list
     return [(found.page_ids.tolist(), found.scores.tolist()) for found in engine.search_many(queries)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     words=st.lists(st.sampled_from(["hors", "rider", "river", "cafe", "absent"]), min_size=1, max_size=3, unique=True),
     k=st.sampled_from([1, 2, 7, 40, 500]),
     first_depth=st.sampled_from([1, 2, 30]),
     up_to=st.one_of(st.none(), st.integers(0, N_PAGES)),
     groups=st.lists(st.sampled_from(GROUPS), min_size=4, max_size=len(GROUPS)),
+    n_plain=st.sampled_from([None, 1, 5, 40, 300, 500]),
 )
 def test_the_same_pages_and_scores_as_a_search_for_each_group(
-    engine: TantivyEngine, words: list[str], k: int, first_depth: int, up_to: int | None, groups: list[dict[str, int]]
+    engine: TantivyEngine,
+    words: list[str],
+    k: int,
+    first_depth: int,
+    up_to: int | None,
+    groups: list[dict[str, int]],
+    n_plain: int | None,
 ) -> None:
     terms = [WeightedTerm("text", (word,), weight) for word, weight in zip(words, (1.0, 0.5, 2.0), strict=False)]
-    queries = [Query(terms, k, Restriction(each, up_to_page_id=up_to)) for each in groups]
+    plain = [] if n_plain is None else [Query(terms, n_plain, Restriction(up_to_page_id=up_to))]
+    queries = [*plain, *(Query(terms, k, Restriction(each, up_to_page_id=up_to)) for each in groups)]
     assert tantivy_groups.differ_in_groups_only(queries)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tantivy_groups, "FIRST_DEPTH", first_depth)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from evenrank.core.records import Topic
 from evenrank.errors import EvenrankError
+from evenrank.trec.assessment import files
+from evenrank.trec.assessment.agreement import adjudication_queue, disagreements
 from evenrank.trec.assessment.assessors import (
     Overlap,
     add_assessor,
@@ -19,11 +23,11 @@ from evenrank.trec.assessment.assessors import (
 )
 from evenrank.trec.assessment.campaign import known_runs, restore_run, revise_topics, withdraw_run
 from evenrank.trec.assessment.coverage import coverage, max_tiers, pace
-from evenrank.trec.assessment.files import settled_pages
+from evenrank.trec.assessment.files import export_together, import_qrels, import_topics, judged_topics, settled_pages
 from evenrank.trec.assessment.log import log_entries
 from evenrank.trec.assessment.pool import Pool, PooledPage, PooledRun
 from evenrank.trec.assessment.queues import next_after, next_item, queue
-from evenrank.trec.assessment.votes import Store, Vote, cast_or_change, current_votes
+from evenrank.trec.assessment.votes import Store, Vote, cast_or_change, create_store, current_votes
 from tests.trec.assessment.conftest import POOL
 
 NONE = Overlap(0)
@@ -113,6 +117,56 @@ def test_a_hand_over_keeps_second_judgments(store: Store) -> None:
     assert hand_over(store, 101, "Cleo", "Ben").n_kept == 9
     assert n_assignments(store) == n_before
     assert [entry.details["n_to_others"] for entry in log_entries(store) if entry.action == "hand-over"] == [9, 0]
+
+
+def test_pages_are_handed_to_nobody_who_cannot_judge(store: Store) -> None:
+    assign_pages(store, ["Ada", "Ben"], NONE)
+    add_assessor(store, "Olga", "organiser")
+    withdraw_link(store, "Ben")
+    n_before = n_assignments(store)
+    for taker in ("Olga", "Ben", "Nobody"):
+        with pytest.raises(EvenrankError, match=f"{taker} is no assessor with a link"):
+            hand_over(store, 101, "Ada", taker)
+    assert n_assignments(store) == n_before
+    assert not [entry for entry in log_entries(store) if entry.action == "hand-over"]
+
+
+def test_nobody_is_asked_to_settle_what_only_a_withdrawn_run_brought(store: Store) -> None:
+    for name, grade in (("Ada", 1), ("Ben", 0)):
+        judge(store, name, 101, 10, grade)
+        judge(store, name, 101, 20, grade)
+    assert [entry.page for entry in adjudication_queue(store)] == [10, 20]
+    withdraw_run(store, "two")
+    assert [entry.page for entry in adjudication_queue(store)] == [10]
+    assert [(entry.page, entry.is_withdrawn) for entry in disagreements(store)] == [(10, False), (20, True)]
+    restore_run(store, "two")
+    assert [entry.page for entry in adjudication_queue(store)] == [10, 20]
+
+
+def test_exports_made_together_are_of_one_state_while_people_judge(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge(store, "Ada", 101, 10, 1)
+    written = files.EXPORTS["qrels"]
+
+    def write_and_judge(opened: Store, path: Path) -> None:
+        written(opened, path)  # type: ignore[arg-type]
+        other = Thread(target=judge, args=(store, "Ben", 102, 11, 1))
+        other.start()
+        other.join()
+
+    monkeypatch.setitem(files.EXPORTS, "qrels", write_and_judge)
+    paths = {"qrels": tmp_path / "qrels.txt", "topics": tmp_path / "topics.json.gz", "votes": tmp_path / "votes.jsonl"}
+    assert export_together(store, paths)
+    assert len((tmp_path / "votes.jsonl").read_text().splitlines()) == 1
+    found = []
+    for form, read in (("qrels", import_qrels), ("topics", import_topics)):
+        with create_store(tmp_path / f"{form}.sqlite") as copy:
+            read(copy, paths[form], "Ada")
+            found.append([(topic.id, topic.rel_docs.tolist(), topic.max_tier) for topic in judged_topics(copy)])
+    assert found[0] == found[1] == [(101, [10], 0), (102, [], 0)]
+    assert [entry.action for entry in log_entries(store)][-3:] == ["export"] * 3
+    assert len(list(current_votes(store))) == 2
 
 
 def n_assignments(store: Store) -> int:

@@ -192,8 +192,9 @@ def test_no_room_for_an_export_leaves_the_old_file(voted: Store, tmp_path: Path)
     for name in EXPORTS:
         (folder / name).write_text("old")
     ran = subprocess.run([sys.executable, "-c", FULL, voted.path, folder], capture_output=True, text=True, check=True)
-    assert ran.stdout.count("could not be written") == len(EXPORTS) - 1, "there are no machine judgments"
+    assert ran.stdout.count("could not be written") == len(EXPORTS) - 2, "there are no machine judgments and no remarks"
     assert {path.name: path.read_text() for path in folder.iterdir()} == {
         **dict.fromkeys(EXPORTS, "old"),
         "machine": "",
+        "remarks": "",
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.app.articles.collection_view import CLASSES, group_labels, masks_of_rows, shown_dimensions
+from evenrank.app.articles.kept import cannot_write, kept_path, remove_earlier
 from evenrank.app.settings import WebSettings
 from evenrank.core.groups import Dimension
 from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.core.records import Article as Record
-from evenrank.errors import InputError, reason_of
+from evenrank.errors import InputError
 from evenrank.io.articles import changed_articles, map_articles
 from evenrank.io.atomic import atomic_file
 from evenrank.io.content import START
@@ -42,8 +41,6 @@ SHARE = 0.25
 """Below this share of the median of good articles, something counts as missing."""
 LEAST_MARKUP = 0.05
 """Share of articles with markup from which a corpus is wikitext: some plain texts have a bracket or two, as well."""
-CANNOT_WRITE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
-"""Errors of a folder that can only be read."""
 LOG = logging.getLogger("evenrank.app")
 _SAFE = "/:@!$()*,;~'"
 """Characters that stay readable in a link to a title."""
@@ -81,9 +78,7 @@ def missing_of(counts: NDArray[np.integer], enough: NDArray[np.float64]) -> list
 
 def facts_path(collection: Collection, folder: Path | None = None) -> Path:
     """Where the counts of a collection are kept: in its own folder unless another is named."""
-    manifest = collection.manifest
-    made_of = f"{FACTS_VERSION} {manifest.data_folder} {manifest.counts} {manifest.sources}"
-    return (folder or collection.path) / f"desk-facts-{hashlib.sha256(made_of.encode()).hexdigest()[:12]}.npy"
+    return kept_path(collection, folder, "facts", FACTS_VERSION).with_suffix(".npy")
 
 
 def open_facts(collection: Collection, folder: Path | None = None) -> ArticleFacts | None:
@@ -120,10 +115,11 @@ def save_facts(
         with atomic_file(path) as file:
             np.save(file, count_articles(collection, n_workers, earlier))
     except InputError as error:
-        cause = error.__cause__
-        if not isinstance(cause, OSError) or cause.errno not in CANNOT_WRITE:
+        if not cannot_write(error):
             raise
-        LOG.warning("%s cannot be written, so pages do not show what articles lack: %s", path, reason_of(cause))
+        LOG.warning("%s, so pages do not show what articles lack", error)
+        return
+    remove_earlier(path)
 
 
 def enough_of(counts: NDArray[np.int32], quality_class: NDArray[np.integer]) -> NDArray[np.float64]:

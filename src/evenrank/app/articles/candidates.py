@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.app.articles.collection_view import USUAL, dimensions_of
+from evenrank.app.articles.kept import kept_record
 from evenrank.app.articles.user_articles import SourceError, UserArticles, combine_sources
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import FIT, NothingFoundError, Question
@@ -32,6 +34,8 @@ from evenrank.ranking.job import Prepared, RankingJob, full_request
 from evenrank.ranking.sources import Found, SearchSource, Session, calibrate_source, own_group_counts
 from evenrank.ranking.subject import keep_to_subject, word_matches
 from evenrank.retrieval.engine.protocol import Restriction
+from evenrank.retrieval.learn.calibration import Calibration
+from evenrank.retrieval.learn.relevant_count import CountModel
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
 from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.retrieval.query.evidence import Reasons, find_reasons
@@ -65,24 +69,42 @@ class AppSource(SearchSource):
         )
 
 
-def app_source(collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED) -> AppSource:
-    """The index of a collection as a source, calibrated on its training topics if there are any."""
-    source = AppSource(
-        Session.of(collection), n_pages, tuple(collection.masks), own_group_counts(collection), choice=choice
-    )
-    return calibrate_source(source, collection.topics)
+@dataclass(frozen=True)
+class Learned:
+    """What the training topics of a collection teach the search of the app."""
+
+    calibration: Calibration | None
+    count: CountModel | None
+    sharpness: tuple[float, ...]
+    """Of the goals of Task 1 and of Task 2."""
 
 
-def learn_goals(collection: Collection, source: AppSource, n_pages: int) -> dict[Task, BuildSettings]:
-    """How to estimate the goal of each task, from the training topics.
+TASKS: tuple[Task, ...] = (1, 2)
 
+
+def open_source(
+    collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED, kept_in: Path | None = None
+) -> tuple[AppSource, dict[Task, BuildSettings]]:
+    """The index of a collection as a source, and how to estimate the goal of each task.
+
+    Both are learned on the training topics, if there are any, once for each version of the collection (`kept_record`).
     Odds of groups are not among it: people are told that a goal follows the relevant articles, and see their shares.
     """
+    groups = own_group_counts(collection)
+    source = AppSource(Session.of(collection), n_pages, tuple(collection.masks), groups, choice=choice)
+    source.model()  # an index or a model that cannot be opened is an error now, and not of the first visitor
     information = collection.default_groups(BuildSettings().information)
     settings = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
-    tasks: tuple[Task, ...] = (1, 2)
-    jobs = {task: RankingJob(source.session, source, Relevance(), full_request(task), settings) for task in tasks}
-    return {task: job.learned().settings for task, job in jobs.items()}
+
+    def learn() -> Learned:
+        calibrated = calibrate_source(source, collection.topics)
+        jobs = [RankingJob(source.session, calibrated, Relevance(), full_request(task), settings) for task in TASKS]
+        sharpness = tuple(job.learned().settings.sharpness for job in jobs)
+        return Learned(calibrated.calibration, calibrated.count, sharpness)
+
+    learned = kept_record(collection, kept_in, "learned", (n_pages, choice.describe()), Learned, learn)
+    goals = {task: replace(settings, sharpness=power) for task, power in zip(TASKS, learned.sharpness, strict=True)}
+    return replace(source, calibration=learned.calibration, count=learned.count), goals
 
 
 def read_user_articles(state: AppState, question: Question) -> UserArticles | None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import orjson
 
-from evenrank.app.articles.titles import normal_title
+from evenrank.app.articles.title_hashes import normal_title
 from evenrank.app.pages.i18n import Message
 
 MAX_ENTRIES = 20_000

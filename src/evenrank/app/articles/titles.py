@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
-import zlib
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,22 +11,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.app.articles.title_hashes import ROW_BITS, hash_titles, normal_title, title_hash
 from evenrank.core.records import Topic
 from evenrank.io.subjects import MissingSubject, read_missing_subjects
 from evenrank.retrieval.engine.analysis import analyser_for
 from evenrank.retrieval.query.evidence import keyword_parts
 from evenrank.trec.collection import Collection
 
-_DIRECTION = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 MAX_FOUND = 2000
 """Subjects that one list chooses from."""
-
-
-def normal_title(title: str) -> str:
-    """A title in the form in which titles are compared: NFC, blanks for underscores, first letter upper case."""
-    clean = unicodedata.normalize("NFC", _DIRECTION.sub("", title)).replace("_", " ")
-    clean = " ".join(clean.split()).lstrip(":").strip()
-    return clean[:1].upper() + clean[1:]
 
 
 @dataclass(frozen=True)
@@ -37,17 +27,15 @@ class TitleIndex:
     """Finds the row of a title; a hash only proposes, the title itself decides."""
 
     collection: Collection
-    hashes: NDArray[np.uint32]
-    """Ascending."""
-    rows: NDArray[np.int32]
-    """Row of each hash."""
+    keys: NDArray[np.uint64]
+    """Ascending: the hash of a title, then its row."""
 
     def find(self, title: str) -> int | None:
         """The row of a title in normal form; None when the collection has no such article."""
-        titles, wanted = self.collection.titles, _hash(title)
-        at = int(np.searchsorted(self.hashes, wanted))
-        while titles is not None and at < len(self.hashes) and self.hashes[at] == wanted:
-            row = int(self.rows[at])
+        titles, wanted = self.collection.titles, title_hash(title)
+        at = int(np.searchsorted(self.keys, np.uint64(wanted << ROW_BITS)))
+        while titles is not None and at < len(self.keys) and int(self.keys[at]) >> ROW_BITS == wanted:
+            row = int(self.keys[at]) & (1 << ROW_BITS) - 1
             if normal_title(titles[row]) == title:
                 return row
             at += 1
@@ -57,14 +45,10 @@ class TitleIndex:
 def index_titles(collection: Collection) -> TitleIndex:
     """The index of a collection's titles; an empty one when it has none."""
     titles = collection.titles
-    n_titles = len(titles) if titles is not None else 0
-    hashes = np.fromiter((_hash(normal_title(titles[row])) for row in range(n_titles)) if titles else (), np.uint32)
-    order = np.argsort(hashes, kind="stable")
-    return TitleIndex(collection, hashes[order], order.astype(np.int32))
-
-
-def _hash(title: str) -> int:
-    return zlib.crc32(title.encode("utf-8", "surrogatepass"))
+    hashes = hash_titles(titles.offsets, titles.text) if titles is not None else np.empty(0, np.uint64)
+    keys = hashes << np.uint64(ROW_BITS) | np.arange(len(hashes), dtype=np.uint64)
+    keys.sort()
+    return TitleIndex(collection, keys)
 
 
 @dataclass(frozen=True)

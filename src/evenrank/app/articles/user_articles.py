@@ -19,8 +19,10 @@ from evenrank.app.articles.source import (
     SourceEntry,
     parse_entries,
 )
-from evenrank.app.articles.titles import TitleIndex, normal_title
+from evenrank.app.articles.title_hashes import normal_title
+from evenrank.app.articles.titles import TitleIndex
 from evenrank.app.pages.i18n import Message
+from evenrank.app.request.capacity import BusyError, waiting_elsewhere
 from evenrank.trec.collection import Collection
 from evenrank.wikipedia.mediawiki.categories import banner_pages, category_members
 from evenrank.wikipedia.mediawiki.client import WikiClient
@@ -249,7 +251,8 @@ class WikiSources:
     def read(self, source: Source) -> WikiArticles:
         """The articles of a source; SourceError, in words for people, when the wiki does not give them."""
         try:
-            return {"category": self._category, "banner": self._banner, "links": self._links}[source.kind](source)
+            with waiting_elsewhere():
+                return {"category": self._category, "banner": self._banner, "links": self._links}[source.kind](source)
         except WikiError as error:
             raise SourceError(
                 Message(
@@ -262,8 +265,9 @@ class WikiSources:
     def resolve(self, titles: Sequence[str]) -> Mapping[str, int]:
         """Page ids of titles with redirects followed; a wiki that does not answer resolves none."""
         try:
-            found = resolve_titles(self.client, titles[:MAX_RESOLVED])
-        except WikiError:
+            with waiting_elsewhere():
+                found = resolve_titles(self.client, titles[:MAX_RESOLVED])
+        except (WikiError, BusyError):
             return {}
         return {given: page.page_id for given, page in found.pages.items()}
 

@@ -31,6 +31,7 @@ from evenrank.trec.assessment.agreement import (
     overall_agreement,
 )
 from evenrank.trec.assessment.alarms import Alarm, alarms, is_fast
+from evenrank.trec.assessment.assessors import assessors
 from evenrank.trec.assessment.coverage import (
     Pace,
     TierCoverage,
@@ -40,7 +41,7 @@ from evenrank.trec.assessment.coverage import (
     page_state,
     settle_votes,
 )
-from evenrank.trec.assessment.files import count_left_out, export_judgments
+from evenrank.trec.assessment.files import count_left_out, export_together
 from evenrank.trec.assessment.gold import GoldScore, gold_scores, is_gold, mark_gold, unmark_gold
 from evenrank.trec.assessment.log import check_log, log_entries, names_by_pseudonym
 from evenrank.trec.assessment.queues import TopicProgress, assessor_progress, discussed_pages, remarks_on
@@ -70,6 +71,8 @@ FILE_NAMES = {
     "topics": "eval-topics-with-qrels.json.gz",
     "votes": "votes.jsonl.gz",
     "log": "log.jsonl",
+    "remarks": "remarks.jsonl",
+    "machine": "machine.jsonl",
 }
 """Names under which exports are downloaded."""
 ALL, ALL_NAME = "all", "judgments.zip"
@@ -99,6 +102,10 @@ class Overview:
     """Disagreements that nothing decides yet."""
     undecided: dict[str, int]
     """Pages with votes that no export has as judged, by reason."""
+    without_link: frozenset[str]
+    """People who cannot judge: their link was withdrawn, or they never had one."""
+    n_earlier: int
+    """Pages with an answer on an earlier text of their topic."""
 
     @property
     def total(self) -> TierCoverage:
@@ -138,6 +145,8 @@ def overview(judging: Judging) -> Overview:
             gold={score.assessor: score for score in gold_scores(store)},
             n_unsettled=len(adjudication_queue(store)),
             undecided=dict(count_left_out(store)),
+            without_link=frozenset(person.name for person in assessors(store) if not person.has_link),
+            n_earlier=sum(row.is_of("earlier") for row in page_rows(store)),
         )
 
 
@@ -168,15 +177,19 @@ class PageRow:
     """The votes that count."""
     is_withdrawn: bool
     """Whether only withdrawn runs brought it."""
+    version: int
+    """Of the topic's text that assessors read now."""
 
     def is_of(self, kind: str) -> bool:
-        """Whether it has a state, or is `commented` or `fast`."""
+        """Whether it has a state, or is `commented`, `fast` or `earlier`."""
+        if kind == "earlier":
+            return any(vote.topic_version < self.version and vote.outcome != "skipped" for vote in self.votes)
         if kind == "commented":
             return any(vote.comment for vote in self.votes)
         return any(map(is_fast, self.votes)) if kind == "fast" else self.state == kind
 
 
-KINDS = ("relevant", "not-relevant", "unassessable", "disputed", "skipped", "untouched", "commented", "fast")
+KINDS = ("relevant", "not-relevant", "unassessable", "disputed", "skipped", "untouched", "commented", "fast", "earlier")
 """What pages are listed by."""
 
 
@@ -185,16 +198,17 @@ def page_rows(store: Store) -> list[PageRow]:
     with store.snapshot():
         by_page = groupby(current_votes(store), key=lambda vote: (vote.topic, vote.page))
         votes = {key: tuple(group) for key, group in by_page}
-        items = store.connection.execute("SELECT topic, page, tier, is_withdrawn FROM item ORDER BY topic, tier, page")
+        items = store.connection.execute(
+            "SELECT i.topic, i.page, i.tier, i.is_withdrawn, t.version FROM item i JOIN topic t ON t.id = i.topic "
+            "ORDER BY i.topic, i.tier, i.page"
+        )
         rows = items.fetchall()
-    return [
-        PageRow(topic, number, tier, _state_of(votes.get((topic, number), ())), votes.get((topic, number), ()), bool(w))
-        for topic, number, tier, w in rows
-    ]
-
-
-def _state_of(votes: tuple[Vote, ...]) -> str:
-    return page_state(settle_votes(votes) if votes else None).replace(" ", "-")
+    found = []
+    for topic, number, tier, is_withdrawn, version in rows:
+        mine = votes.get((topic, number), ())
+        state = page_state(settle_votes(mine) if mine else None).replace(" ", "-")
+        found.append(PageRow(topic, number, tier, state, mine, bool(is_withdrawn), version))
+    return found
 
 
 def show_pages(request: Request) -> Response:
@@ -410,8 +424,8 @@ def download(request: Request) -> Response:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "judgments"
         place.mkdir()
-        for one in FILE_NAMES if name == ALL else (name,):
-            export_judgments(store, one, place / FILE_NAMES[one], by=who.name)
+        names = FILE_NAMES if name == ALL else {name: FILE_NAMES[name]}
+        export_together(store, {one: place / file for one, file in names.items()}, by=who.name)
         content = zip_folder(place) if name == ALL else (place / FILE_NAMES[name]).read_bytes()
     headers = {"Content-Disposition": f'attachment; filename="{FILE_NAMES.get(name, ALL_NAME)}"'}
     return Response(content, media_type="application/octet-stream", headers=headers)

@@ -84,6 +84,11 @@ def counted_runs(judging: Judging) -> list[Run]:
 
 def effects(judging: Judging) -> Effects:
     """The effects of the judgments of this moment on all runs of the server; EvenrankError when nothing is scored."""
+    with judging.store.snapshot():
+        return _effects(judging)
+
+
+def _effects(judging: Judging) -> Effects:
     collection, protocol = judging.state.collection, judging.state.settings.protocol
     judged_collection = with_judgments(collection, judging.store)
     topics = judged_collection.topics

@@ -13,6 +13,7 @@ from evenrank.app.articles.user_articles import wiki_fault
 from evenrank.app.lists.listing import find_list, list_articles
 from evenrank.app.lists.work_list import WorkList
 from evenrank.app.pages.errors import BadRequestError
+from evenrank.app.request.capacity import waiting_elsewhere
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.app.request.visitor import see_other
 from evenrank.app.state import state_of
@@ -45,7 +46,8 @@ def count_shown(request: Request, _: Fields) -> Response:
     titles = dict(zip(shown, state.collection.titles_of(shown), strict=True))
     names = Namespaces.local(language=state.collection.manifest.language)
     try:
-        counts = count_on_wiki(state.wiki.client, titles, names)
+        with waiting_elsewhere():
+            counts = count_on_wiki(state.wiki.client, titles, names)
     except WikiError as error:
         raise HTTPException(502, wiki_fault(error)) from error
     if shown and not counts:

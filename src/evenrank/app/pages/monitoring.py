@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -51,16 +51,21 @@ PARTS: Mapping[str, Callable[[AppState], None]] = {"store": ask_store, "engine":
 
 
 class Readiness:
-    """Asks the parts of a server, each once at a time: probes of one that hangs do not pile up."""
+    """Asks the parts of a server, each once at a time: probes of one that hangs do not pile up.
+
+    It has threads of its own, so that a server with much to do is not taken for one that is away.
+    """
 
     def __init__(self) -> None:
-        self._running: dict[str, asyncio.Task[bool]] = {}
+        self._running: dict[str, asyncio.Future[bool]] = {}
+        self._threads = ThreadPoolExecutor(len(PARTS), thread_name_prefix="ready")
 
     async def ask(self, state: AppState) -> dict[str, str]:
         """`ok` or `away` for each part."""
         for name in PARTS:
             if name not in self._running or self._running[name].done():
-                self._running[name] = asyncio.create_task(run_in_threadpool(answers, name, state))
+                loop = asyncio.get_running_loop()
+                self._running[name] = loop.run_in_executor(self._threads, answers, name, state)
         tasks = dict(self._running)
         await asyncio.wait(tasks.values(), timeout=READY_SECONDS)
         return {name: "ok" if task.done() and task.result() else "away" for name, task in tasks.items()}

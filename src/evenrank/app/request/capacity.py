@@ -2,7 +2,7 @@
 
 Everything else (the state of the server, static files, lists that are only shown) has threads of its own, and so is
 answered however many ask for what is expensive. Visitors take turns by network: whoever asks for much waits for
-their own requests, not everybody for theirs.
+their own requests, not everybody for theirs. A request that waits for another server leaves its place meanwhile.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from functools import partial, wraps
 from typing import NamedTuple, cast
 
@@ -24,6 +25,8 @@ from evenrank.app.request.visitor import network_of
 
 WAIT_SECONDS = 10.0
 """Who has waited this long is asked to come back: most visitors have gone by then."""
+MAX_ELSEWHERE = 8
+"""Requests that may wait for another server at once."""
 
 
 class BusyError(Exception):
@@ -43,7 +46,9 @@ class Capacity:
 
     def __init__(self, n_at_once: int, n_waiting: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.n_waiting, self.clock = n_waiting, clock
-        self._threads = ThreadPoolExecutor(n_at_once, thread_name_prefix="expensive")
+        self._threads = ThreadPoolExecutor(n_at_once + MAX_ELSEWHERE, thread_name_prefix="expensive")
+        self._places = threading.Semaphore(n_at_once)
+        self._elsewhere = threading.Semaphore(MAX_ELSEWHERE)
         self._queues: OrderedDict[str, deque[Waiting]] = OrderedDict()
         """Requests that wait, by the network they came from; the network whose turn it is comes first."""
         self._lock = threading.Lock()
@@ -60,28 +65,58 @@ class Capacity:
         return waiting.answer
 
     def _answer_next(self) -> None:
-        """Answer the request whose turn it is."""
-        with self._lock:
-            network, queue = next(iter(self._queues.items()))
-            waiting = queue.popleft()
-            if queue:
-                self._queues.move_to_end(network)
-            else:
-                del self._queues[network]
-        if not waiting.answer.set_running_or_notify_cancel():
-            return
+        """Answer the request whose turn it is, when there is a place."""
+        with self._places:
+            with self._lock:
+                network, queue = next(iter(self._queues.items()))
+                waiting = queue.popleft()
+                if queue:
+                    self._queues.move_to_end(network)
+                else:
+                    del self._queues[network]
+            if not waiting.answer.set_running_or_notify_cancel():
+                return
+            try:
+                if self.clock() - waiting.since > WAIT_SECONDS:
+                    raise BusyError("an expensive request waited too long")
+                waiting.answer.set_result(waiting.make())
+            except BaseException as error:
+                waiting.answer.set_exception(error)
+
+    @contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """While a request that has a place waits for another server, the next one gets it."""
+        if not self._elsewhere.acquire(blocking=False):
+            raise BusyError("too many requests wait for another server")
+        self._places.release()
         try:
-            if self.clock() - waiting.since > WAIT_SECONDS:
-                raise BusyError("an expensive request waited too long")
-            waiting.answer.set_result(waiting.make())
-        except BaseException as error:
-            waiting.answer.set_exception(error)
+            yield
+        finally:
+            self._elsewhere.release()
+            self._places.acquire()
+
+
+_CAPACITY: ContextVar[Capacity | None] = ContextVar("capacity", default=None)
+"""Where the request that is answered has a place."""
+
+
+@contextmanager
+def waiting_elsewhere() -> Iterator[None]:
+    """Around every question to another server: one that is slow holds up nobody else's expensive requests."""
+    capacity = _CAPACITY.get()
+    if capacity is None:
+        yield
+        return
+    with capacity.elsewhere():
+        yield
 
 
 async def run_expensive(request: Request, make: Callable[[], Response]) -> Response:
     """What `make` gives, made when it is this visitor's turn; BusyError when there is no room."""
-    capacity = cast(Capacity, request.app.state.capacity)
-    return await asyncio.wrap_future(capacity.submit(network_of(request), partial(copy_context().run, make)))
+    capacity, context = cast(Capacity, request.app.state.capacity), copy_context()
+    context.run(_CAPACITY.set, capacity)
+    answer = capacity.submit(network_of(request), partial(context.run, make))
+    return await asyncio.wrap_future(answer)
 
 
 def expensive(handler: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:

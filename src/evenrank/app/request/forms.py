@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import wraps
 from typing import Any
 from urllib.parse import parse_qsl
@@ -18,12 +21,14 @@ from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.budget import check_fields
 from evenrank.app.request.capacity import run_expensive
+from evenrank.app.request.visitor import person_of
 
 MAX_FIELDS = 100
 MAX_FILES = 10
 MAX_PART_BYTES = 4 * 1024 * 1024
 """Longest field of a form with files; the limit on request bodies comes first."""
 _SEPARATORS = re.compile(r"[,;\n]")
+_SIGNED_IN = ThreadPoolExecutor(8, thread_name_prefix="signed-in")
 NOT_TEXT = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 """Control characters, and marks that turn the direction of text, as part of a regular expression."""
 _NOT_TEXT = re.compile(rf"[{NOT_TEXT}\ud800-\udfff]+")
@@ -83,7 +88,12 @@ def with_json(handler: JsonHandler, *, is_expensive: bool = False) -> Endpoint:
 
 
 async def _run(request: Request, make: Callable[[], Response], *, is_expensive: bool) -> Response:
-    return await (run_expensive(request, make) if is_expensive else run_in_threadpool(make))
+    """What `make` gives. What people who signed in do has threads of its own, which strangers cannot keep busy."""
+    if is_expensive:
+        return await run_expensive(request, make)
+    if person_of(request) is None:
+        return await run_in_threadpool(make)
+    return await asyncio.get_running_loop().run_in_executor(_SIGNED_IN, copy_context().run, make)
 
 
 def query_fields(request: Request) -> dict[str, str]:

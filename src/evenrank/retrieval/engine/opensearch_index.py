@@ -77,7 +77,9 @@ class Address:
         if listed and listed[0] in ("http:", "https:"):
             faults = [f"write opensearch+{listed[0]}//HOST:PORT instead of opensearch://{listed[0]}//HOST:PORT"]
         if "@" in name or "@" in options:  # what stands for a host is part of a password, and must not be shown
-            faults = ["characters such as / and ? are written %2F and %3F in a password"]
+            faults, options = ["characters such as / and ? are written %2F and %3F in a password"], ""
+        elif name and not _NAME.fullmatch(name):
+            faults.append(f"{name!r} is no name of an index (lower-case letters, digits, '.', '_' and '-')")
         known = dict(parse_qsl(options, keep_blank_values=True))
         shards, tls, ca_file = known.pop("shards", "1"), known.pop("tls", None), known.pop("ca", None)
         if not (shards.isdecimal() and int(shards) > 0):
@@ -98,6 +100,8 @@ class Address:
 
 
 _HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
+"""Names with which a request means one index: no pattern, no list, none of the cluster's own."""
 
 
 def _login(user: str) -> tuple[str, str] | None:
@@ -242,6 +246,11 @@ def check_cluster(address: Address) -> None:
             health = client.cluster.health()
         if not isinstance(health, dict) or not health.get("number_of_data_nodes"):
             raise EvenrankError(f"no OpenSearch cluster that holds data answers at {', '.join(address.hosts)}")
+        with translated(address):
+            is_taken = client.indices.exists(index=address.name) and not client.indices.exists_alias(name=address.name)
+        if is_taken:
+            found = f"{address.name} at {', '.join(address.hosts)} is an index that Evenrank did not make"
+            raise EvenrankError(f"{found} (choose another name)")
     finally:
         client.close()
 

@@ -257,6 +257,15 @@ class CountingEngine(Engine, Protocol):
         ...
 
 
+@runtime_checkable
+class MatchingEngine(Engine, Protocol):
+    """An engine that tells which pages have some words faster than by a search for each."""
+
+    def matches(self, asked: Sequence[Sequence[WeightedTerm]], page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Whether each page has any of the terms, for each of several lists of terms: list by page."""
+        ...
+
+
 def shown_texts(page: IndexPage) -> dict[str, bytes]:
     """Texts that are stored as they are, in UTF-8; halves of characters, which no file can hold, are replaced."""
     return {

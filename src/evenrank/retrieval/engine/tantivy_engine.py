@@ -43,8 +43,10 @@ from evenrank.retrieval.engine.protocol import (
 )
 from evenrank.retrieval.engine.tantivy_groups import differ_in_groups_only, search_groups
 from evenrank.retrieval.engine.tantivy_index import (
+    MOST_BITS,
     REST_FIELD,
     TantivyWriter,
+    bits_query,
     build_analysers,
     build_schema,
     has_rest,
@@ -396,6 +398,20 @@ class TantivyEngine:
                 compiled[id(query.terms)] = self._scoring(query.terms)
             found.append(self._best(restrict(self._schema, compiled[id(query.terms)], query.restriction), query.k))
         return found
+
+    def matches(self, asked: Sequence[Sequence[WeightedTerm]], page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which pages have any of some terms; see `MatchingEngine.matches`. To look up the pages costs more than the
+        words, so many lists of terms are asked at once: the score of a page has a bit for each."""
+        having, order = np.zeros((len(asked), len(page_ids)), bool), np.argsort(page_ids)
+        for start in range(0, len(asked) if len(page_ids) else 0, MOST_BITS):
+            query = bits_query(self._schema, asked[start : start + MOST_BITS], page_ids.tolist())
+            hits = self._searcher.search(query, len(page_ids), count=False).hits
+            found = self._page_ids(self._searcher, [address for _, address in hits])
+            bits = np.array([score for score, _ in hits], np.int64)
+            places = order[np.searchsorted(page_ids, found, sorter=order)]
+            for number in range(start, min(start + MOST_BITS, len(asked))):
+                having[number, places] = bits >> (number - start) & 1
+        return having
 
     @staticmethod
     def _page_ids(searcher: tantivy.Searcher, addresses: list[tantivy.DocAddress]) -> NDArray[np.int32]:

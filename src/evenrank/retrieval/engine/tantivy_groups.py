@@ -1,7 +1,7 @@
 """One search for many groups on tantivy.
 
 A search for each of thirty groups costs thirty times what a plain one does, because the words are looked up anew each
-time, however few pages a group has. Here one search goes deep among the pages of all groups at once, and its hits are
+time, however few pages a group has. Here one search goes deep among all pages, or those of all groups, and its hits are
 dealt out to the groups they belong to. A group that has enough of them is answered; the others are searched for again,
 deeper, until they have enough or there are no more pages. What is found is the same, page by page.
 """
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FIRST_DEPTH = 30
 """Pages that the first search asks for, as a multiple of those wanted of one group."""
+PLAIN_DEPTH = 2
+"""The same of a query that asks for no group: a few more, because of ties."""
 DEEPER = 2
 """How much deeper each further search goes; it concerns fewer groups, which are rarer."""
 WORTH_IT = 4
@@ -57,14 +59,15 @@ class CommonHits(NamedTuple):
 
 
 def differ_in_groups_only(queries: Sequence[Query]) -> bool:
-    """Whether one question is asked of several groups, so that a common search can answer it."""
-    if len(queries) < WORTH_IT:
+    """Whether one question is asked of several groups, and perhaps of all pages first, so that a common search can
+    answer it."""
+    if not queries:
         return False
-    first = queries[0]
-    return all(
+    first, of_groups = queries[0], [query for query in queries if query.restriction.groups]
+    return len(of_groups) >= max(WORTH_IT, len(queries) - 1) and all(
         query.terms is first.terms
-        and query.k == first.k > 0
-        and query.restriction.groups
+        and query.k == (of_groups[-1] if query.restriction.groups else first).k > 0
+        and (query.restriction.groups or query is first)
         and query.restriction.page_ids is None
         and query.restriction.up_to_page_id == first.restriction.up_to_page_id
         for query in queries
@@ -75,14 +78,13 @@ def search_groups(
     searcher: tantivy.Searcher, schema: tantivy.Schema, scoring: tantivy.Query, queries: Sequence[Query]
 ) -> list[Hits]:
     """The answer to each of several queries that `differ_in_groups_only`; `scoring` is their common question."""
-    k = queries[0].k
     found: dict[int, Hits] = {}
-    depth = FIRST_DEPTH * k
+    depth = max(FIRST_DEPTH * queries[-1].k, PLAIN_DEPTH * queries[0].k)
     while len(found) < len(queries):
         open_ones = [number for number in range(len(queries)) if number not in found]
         common = find_common(searcher, schema, scoring, [queries[number] for number in open_ones], depth)
         for number in open_ones:
-            hits = common.best_of(queries[number].restriction.groups, k)
+            hits = common.best_of(queries[number].restriction.groups, queries[number].k)
             if hits is not None:
                 found[number] = hits
         depth *= DEEPER
@@ -92,10 +94,11 @@ def search_groups(
 def find_common(
     searcher: tantivy.Searcher, schema: tantivy.Schema, scoring: tantivy.Query, queries: Sequence[Query], depth: int
 ) -> CommonHits:
-    """The best pages of any of the groups asked for."""
+    """The best pages of any of the groups asked for; of all pages, where one query asks for no group."""
     groups = [query.restriction.groups for query in queries]
-    without_groups = restrict(schema, scoring, replace(queries[0].restriction, groups={}))
-    wanted = is_one_of(without_groups, [group_filter(schema, each) for each in _widest(groups)])
+    wanted = restrict(schema, scoring, replace(queries[0].restriction, groups={}))
+    if all(groups):
+        wanted = is_one_of(wanted, [group_filter(schema, each) for each in _widest(groups)])
     n_asked = max(1, min(depth, searcher.num_docs))
     hits = searcher.search(wanted, n_asked, count=False).hits
     addresses = [address for _, address in hits]

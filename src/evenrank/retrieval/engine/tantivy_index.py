@@ -177,6 +177,23 @@ class _TermQueries:
         return query if boost == 1.0 else Query.boost_query(query, boost)
 
 
+MOST_BITS = 20
+"""Lists of terms that one query asks for: scores are exact up to 24 bits."""
+
+
+def bits_query(schema: Schema, asked: Sequence[Sequence[WeightedTerm]], page_ids: Sequence[int]) -> Query:
+    """A query for pages whose score has bit n where they have any of the terms of list n."""
+    from tantivy import Occur, Query
+
+    pages = Query.const_score_query(Query.term_set_query(schema, "page_id", page_ids), 0.0)
+    bits = [
+        (Occur.Should, Query.const_score_query(scoring_query(schema, terms), float(1 << bit)))
+        for bit, terms in enumerate(asked)
+        if terms
+    ]
+    return Query.boolean_query([(Occur.Must, pages), *bits])
+
+
 def is_one_of(scoring: Query, filters: Sequence[Query]) -> Query:
     """A query among the pages that at least one filter lets through."""
     from tantivy import Occur, Query

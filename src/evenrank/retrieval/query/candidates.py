@@ -39,11 +39,14 @@ def find_candidates(
 ) -> Hits:
     """The best pages overall and of each group, merged without repetition, in the order of `Engine.search`."""
     settings = settings or CandidateSettings()
-    overall = engine.search(terms, settings.n_pages, Restriction(up_to_page_id=up_to_page_id))
-    if not settings.n_per_group or len(overall.page_ids) < settings.n_pages:
-        return overall
+    everything = Restriction(up_to_page_id=up_to_page_id)
+    if not settings.n_per_group:
+        return engine.search(terms, settings.n_pages, everything)
     restrictions = [Restriction(groups, up_to_page_id=up_to_page_id) for groups in group_masks(settings)]
-    by_group = engine.search_many([Query(terms, settings.n_per_group, each) for each in restrictions])
+    of_groups = [Query(terms, settings.n_per_group, each) for each in restrictions]
+    overall, *by_group = engine.search_many([Query(terms, settings.n_pages, everything), *of_groups])
+    if len(overall.page_ids) < settings.n_pages:
+        return overall
     return merge_hits([overall, *by_group])
 
 

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
-from evenrank.retrieval.engine.protocol import POSITION_FIELDS, Engine, Query, Restriction, TextField, WeightedTerm
+from evenrank.retrieval.engine.protocol import (
+    POSITION_FIELDS,
+    Engine,
+    MatchingEngine,
+    Query,
+    Restriction,
+    TextField,
+    WeightedTerm,
+)
 from evenrank.retrieval.query.people import are_biographies, leaning
 from evenrank.retrieval.query.topic_query import (
     analysed_forms,
@@ -70,6 +78,10 @@ class Evidence(NamedTuple):
     is_confirmed: NDArray[np.bool_]
     """Whether it confirms that the keyword means what the title does: it also has a word of the title, or a second
     keyword; where the title has a name, such as Scotland, that name, or a keyword that is a name and another one."""
+    words_in_text: Mapping[str, NDArray[np.bool_]] = {}
+    """For each word of title and keywords, whether each page has it anywhere."""
+    words_in_lead: Mapping[str, NDArray[np.bool_]] = {}
+    """The same for its lead and what it is filed under."""
 
 
 def find_reasons(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> Reasons:
@@ -89,9 +101,15 @@ def find_evidence(
     language = engine.layout.language
     parts = keyword_parts(topic, language)
     words = list(dict.fromkeys(word for parts_of in parts.values() for word in parts_of))
-    in_text = _having(engine, {word: _word_terms(engine, word, TEXT_FIELDS) for word in words}, page_ids)
-    in_lead = _having(engine, {word: _word_terms(engine, word, LEAD_FIELDS) for word in words}, page_ids)
-    in_a_row = _having(engine, {text: _phrase_terms(engine, text) for text in parts if len(parts[text]) > 1}, page_ids)
+    in_text, in_lead, in_a_row = _having(
+        engine,
+        (
+            {word: _word_terms(engine, word, TEXT_FIELDS) for word in words},
+            {word: _word_terms(engine, word, LEAD_FIELDS) for word in words},
+            {text: _phrase_terms(engine, text) for text in parts if len(parts[text]) > 1},
+        ),
+        page_ids,
+    )
     qualifying = {text: qualifying_words(text, parts_of, language) for text, parts_of in parts.items()}
     fits = {word: _fit(engine, word, in_lead[word], page_ids) for words_of in qualifying.values() for word in words_of}
     named = _named(engine, words, page_ids, titles or ())
@@ -116,7 +134,8 @@ def find_evidence(
     has_lead = of_title & np.logical_or.reduce(is_in_lead)
     has_text = of_title & np.logical_or.reduce(is_in_text)
     is_confirmed = _confirmed(topic.title, parts, qualifying, in_text, len(page_ids))
-    return Evidence(Reasons(tuple(parts), _bits(reasons, len(page_ids))), has_text | has_lead, has_lead, is_confirmed)
+    found = Reasons(tuple(parts), _bits(reasons, len(page_ids)))
+    return Evidence(found, has_text | has_lead, has_lead, is_confirmed, in_text, in_lead)
 
 
 def _confirmed(
@@ -219,14 +238,18 @@ def _phrase_terms(engine: Engine, text: str) -> list[WeightedTerm]:
 
 
 def _having(
-    engine: Engine, asked: Mapping[str, Sequence[WeightedTerm]], page_ids: NDArray[np.int32]
-) -> dict[str, NDArray[np.bool_]]:
-    """Whether each page has any of some terms, by what they are asked for."""
-    order = np.argsort(page_ids)
+    engine: Engine, asked: Sequence[Mapping[str, Sequence[WeightedTerm]]], page_ids: NDArray[np.int32]
+) -> list[dict[str, NDArray[np.bool_]]]:
+    """Whether each page has any of some terms, by what they are asked for; all are asked at once."""
+    lists = [terms for mapping in asked for terms in mapping.values()]
+    found = iter(_matches(engine, lists, page_ids))
+    return [{name: next(found) for name in mapping} for mapping in asked]
+
+
+def _matches(engine: Engine, asked: Sequence[Sequence[WeightedTerm]], page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether each page has any of the terms, for each of several lists of terms: list by page."""
+    if isinstance(engine, MatchingEngine):
+        return engine.matches(asked, page_ids)
     only = Restriction(page_ids=page_ids.tolist())
-    found = engine.search_many([Query(terms, len(page_ids), only) for terms in asked.values()])
-    having = {}
-    for name, hits in zip(asked, found, strict=True):
-        having[name] = np.zeros(len(page_ids), bool)
-        having[name][order[np.searchsorted(page_ids[order], hits.page_ids)]] = True
-    return having
+    found = engine.search_many([Query(terms, len(page_ids), only) for terms in asked])
+    return np.array([np.isin(page_ids, hits.page_ids) for hits in found], bool).reshape(len(asked), len(page_ids))

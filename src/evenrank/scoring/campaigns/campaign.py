@@ -151,6 +151,11 @@ def check_names(groups: Mapping[str, object]) -> None:
         raise EvenrankError("several group files, one of them without a name (write --groups NAME=FILE)")
 
 
+def repeated_note(system: str, n_repeated: int) -> str:
+    """What is said of documents that a ranking has twice: published evaluators take each place as it comes."""
+    return f"{system}: {n_repeated:,} ranked documents are in the same ranking further up, and count each time"
+
+
 class Numbering:
     """Texts numbered in the order in which they first appear."""
 

@@ -32,6 +32,7 @@ from evenrank.scoring.campaigns.campaign import (
     CampaignScores,
     SystemColumns,
     measure_name,
+    repeated_note,
     shared_faults,
 )
 from evenrank.scoring.campaigns.files import (
@@ -42,6 +43,7 @@ from evenrank.scoring.campaigns.files import (
     CampaignFile,
     is_comment,
     is_share,
+    is_whole,
     shown,
 )
 
@@ -111,6 +113,10 @@ class CutRankings:
     """Topic and page."""
     n_missing: int
     n_foreign: int
+    n_repeated: int
+    """Places of pages that their ranking has further up already."""
+    n_disordered: int
+    """Topics whose rank column does not rise, although the task takes pages in the order of the file."""
 
 
 def score_fairweb(request: CampaignRequest, settings: SettingsFairWeb) -> CampaignScores:
@@ -128,11 +134,11 @@ def score_fairweb(request: CampaignRequest, settings: SettingsFairWeb) -> Campai
     if not scored:
         fix = "give judgments and memberships of the same topics"
         raise EvenrankError(f"{request.qrels}: no topic has a relevant page and group memberships ({fix})")
-    for name, pages in ranked.items():
+    for name, (pages, _) in ranked.items():
         if not set(pages) & set(levels):
             faults.add(request.runs[name], 0, "no topic of the run is judged", "give judgments of the same topics")
     faults.raise_if_any()
-    runs = {name: arrange(pages, scored, levels) for name, pages in ranked.items()}
+    runs = {name: arrange(pages, scored, levels, falling) for name, (pages, falling) in ranked.items()}
     systems = [
         SystemColumns(name, tuple(scored), score_ranked(run, scored, levels, groupings, settings, wanted))
         for name, run in runs.items()
@@ -229,6 +235,10 @@ def _notes(system: str, run: CutRankings) -> Iterator[str]:
         yield f"{system}: {run.n_missing:,} of {len(run.offsets) - 1:,} topics have no ranking, and get 0"
     if run.n_foreign:
         yield f"{system}: {run.n_foreign:,} topics are not judged, and do not count"
+    if run.n_repeated:
+        yield repeated_note(system, run.n_repeated)
+    if run.n_disordered:
+        yield f"{system}: the rank column of {run.n_disordered:,} topics does not rise; pages count in the file's order"
 
 
 def read_levels(path: FilePath, n_levels: int, faults: FaultLog) -> dict[str, dict[str, int]]:
@@ -310,21 +320,39 @@ def _read_target(path: FilePath, marks: set[str], faults: FaultLog) -> list[floa
     return shares
 
 
-def read_ranked(path: FilePath, depth: int, faults: FaultLog) -> dict[str, list[str]]:
-    """The first pages of each topic in the order of the file: the task's scorer looks at neither rank nor score."""
+def read_ranked(path: FilePath, depth: int, faults: FaultLog) -> tuple[dict[str, list[str]], set[str]]:
+    """The first pages of each topic in the order of the file, and the topics whose rank column does not rise with it.
+
+    The task's scorer looks at neither rank nor score.
+    """
     ranked: dict[str, list[str]] = {}
-    for _, (topic, _, page, *_) in CampaignFile(path, RUN_TREC, faults).rows(6):
+    last: dict[str, int] = {}
+    falling: set[str] = set()
+    for _, (topic, _, page, rank, *_) in CampaignFile(path, RUN_TREC, faults).rows(6):
         pages = ranked.setdefault(topic, [])
         if len(pages) < depth:
             pages.append(page)
-    return ranked
+        if is_whole(rank):
+            if int(rank) <= last.get(topic, int(rank) - 1):
+                falling.add(topic)
+            last[topic] = int(rank)
+    return ranked, falling
 
 
-def arrange(ranked: Mapping[str, list[str]], topics: list[str], judged: Mapping[str, object]) -> CutRankings:
+def arrange(
+    ranked: Mapping[str, list[str]], topics: list[str], judged: Mapping[str, object], falling: set[str]
+) -> CutRankings:
     """The rankings of the topics that are scored; empty ones for topics that a run does not answer."""
     lengths = np.array([len(ranked.get(topic, ())) for topic in topics], np.intp)
     pages = [(topic, page) for topic in topics for page in ranked.get(topic, ())]
-    return CutRankings(offsets_of(lengths), pages, int((lengths == 0).sum()), len(set(ranked) - set(judged)))
+    return CutRankings(
+        offsets_of(lengths),
+        pages,
+        n_missing=int((lengths == 0).sum()),
+        n_foreign=len(set(ranked) - set(judged)),
+        n_repeated=len(pages) - len(set(pages)),
+        n_disordered=len(falling & set(topics)),
+    )
 
 
 FAIRWEB_1 = CampaignProtocol(

@@ -35,6 +35,7 @@ from evenrank.scoring.campaigns.campaign import (
     choose_measures,
     find_pairs,
     measure_name,
+    repeated_note,
     shared_faults,
 )
 from evenrank.scoring.campaigns.files import (
@@ -110,6 +111,8 @@ class SequenceRankings:
     n_missing: int
     n_foreign: int
     """SequenceRankings for requests that are in no sequence."""
+    n_repeated: int
+    """Places of documents that their ranking has further up already."""
 
 
 @dataclass(frozen=True)
@@ -209,6 +212,8 @@ def _notes(system: str, run: SequenceRankings, n_unjudged: int) -> Iterable[str]
         yield f"{system}: {run.n_foreign:,} rankings are for requests of no sequence, and do not count"
     if n_unjudged:
         yield f"{system}: {n_unjudged:,} ranked documents are not judged for their query, and count as not relevant"
+    if run.n_repeated:
+        yield repeated_note(system, run.n_repeated)
 
 
 def read_candidates(path: FilePath, faults: FaultLog) -> JudgedCandidates:
@@ -312,6 +317,7 @@ def read_sequence_rankings(
     n_requests = len(requests.query)
     seen: dict[tuple[int, int], int] = {}
     place, lengths, document = array("q"), array("q"), array("q")
+    n_repeated = 0
     for line, record in file.records():
         number, ranking = record.get("q_num"), record.get("ranking")
         if not isinstance(number, str) or not is_request(number):
@@ -323,6 +329,7 @@ def read_sequence_rankings(
         elif (request := requests.places.get(_request(number))) is not None:  # no HTTP # nosec B113
             place.append(request)
             lengths.append(len(ranking))
+            n_repeated += len(ranking) - len(set(ranking))
             document.extend(map(documents, ranking))
     if file.is_whole and n_requests and not place:
         file.fault(0, "no request of the sequences is ranked", "give a run and sequences of the same requests")
@@ -333,7 +340,11 @@ def read_sequence_rankings(
     counts = np.array(lengths, np.intp)[order]
     rows = np.repeat(starts[order] - offsets_of(counts)[:-1], counts) + np.arange(counts.sum())
     return SequenceRankings(
-        offsets_of(n_documents), np.array(document, np.intp)[rows], n_requests - len(place), len(seen) - len(place)
+        offsets_of(n_documents),
+        np.array(document, np.intp)[rows],
+        n_missing=n_requests - len(place),
+        n_foreign=len(seen) - len(place),
+        n_repeated=n_repeated,
     )
 
 

@@ -39,6 +39,7 @@ from evenrank.scoring.campaigns.campaign import (
     SystemColumns,
     choose_measures,
     find_pairs,
+    repeated_note,
     shared_faults,
 )
 from evenrank.scoring.campaigns.files import QRELS_2020, RUN_TREC, CampaignFile, is_whole, shown
@@ -99,6 +100,8 @@ class Samples:
     """Rankings of each query."""
     n_foreign: int
     """Queries that are not scored."""
+    n_repeated: int
+    """Places of documents that their ranking has further up already."""
 
 
 def score_2020(request: CampaignRequest, settings: Settings2020) -> CampaignScores:
@@ -184,6 +187,8 @@ def _notes(system: str, run: Samples) -> Iterator[str]:
         yield f"{system}: {n_missing:,} of {len(run.n_rankings):,} queries have no ranking, and get bounds as values"
     if run.n_foreign:
         yield f"{system}: {run.n_foreign:,} queries are not judged, and do not count"
+    if run.n_repeated:
+        yield repeated_note(system, run.n_repeated)
 
 
 def read_judged_documents(path: FilePath, is_complete: bool, faults: FaultLog) -> JudgedDocuments:
@@ -245,7 +250,8 @@ def read_samples(path: FilePath, judged: JudgedDocuments, faults: FaultLog) -> S
         if len(judged.queries) and not rankings:
             file.fault(0, "no query of the run is judged", "give judgments of the same queries")
     n_rankings = np.bincount([place for place, _ in rankings], minlength=len(judged.queries))
-    return Samples(of_query, documents, of_ranking, ranks - 1, n_rankings.astype(np.intp), len(foreign))
+    n_repeated = len(ranks) - len(np.unique(of_ranking << 31 | documents))
+    return Samples(of_query, documents, of_ranking, ranks - 1, n_rankings.astype(np.intp), len(foreign), n_repeated)
 
 
 TREC_2020 = CampaignProtocol(

@@ -39,8 +39,8 @@ from evenrank.scoring.trust import trust
 from evenrank.trec.assessment.agreement import Bootstrap, Estimate, graded_pages, overall_agreement
 from evenrank.trec.assessment.campaign import known_runs, withdrawn_runs
 from evenrank.trec.assessment.coverage import coverage
-from evenrank.trec.assessment.files import export_judgments, export_log, judgment_notes, with_judgments
-from evenrank.trec.assessment.log import append_entry, check_log
+from evenrank.trec.assessment.files import judgment_notes, note_exports, with_judgments, write_exports
+from evenrank.trec.assessment.log import check_log
 from evenrank.trec.assessment.votes import Store, current_votes, first_votes, open_store
 from evenrank.trec.collection import Collection, as_collection, as_run
 
@@ -72,6 +72,8 @@ WHAT = {
     "results.json": "all scores, by topic too",
 }
 """Files of the folder that are no tables."""
+PUBLISHED = {"qrels": "qrels.txt", "topics": "eval-topics-with-qrels.json.gz", "log": "log.jsonl"}
+"""Exports in the folder; votes name people, and are left out."""
 
 
 def campaign_report(
@@ -98,16 +100,15 @@ def campaign_report(
     place, store = Path(folder), judgments
     refuse_other_folder(place)
     opened = as_collection(collection)
-    gone = withdrawn_runs(store)
-    loaded = [run for run in (as_run(opened, run) for run in given_runs(runs)) if run.name not in gone]
-    judged = with_judgments(opened, store)
-    results = evaluate(judged, loaded, protocol)
+    given = [as_run(opened, run) for run in given_runs(runs)]
     with atomic_folder(place) as fresh:
-        sections = [*_scores(results, judgment_notes(store), fresh), *_pool(store, gone, fresh), _agreement(store)]
-        sections += [_topics(results, judged.topics, fresh)]
-        export_judgments(store, "qrels", fresh / "qrels.txt", by)
-        is_noted = export_judgments(store, "topics", fresh / "eval-topics-with-qrels.json.gz", by)
-        export_log(store, fresh / "log.jsonl")
+        with store.snapshot():  # scores, tables and downloads are of one state, whatever people judge meanwhile
+            gone = withdrawn_runs(store)
+            judged, about = with_judgments(opened, store), judgment_notes(store)
+            pool, agreement = _pool(store, gone, fresh), _agreement(store)
+            write_exports(store, {form: fresh / name for form, name in PUBLISHED.items()})
+        results = evaluate(judged, [run for run in given if run.name not in gone], protocol)
+        sections = [*_scores(results, about, fresh), *pool, agreement, _topics(results, judged.topics, fresh)]
         (fresh / "results.json").write_bytes(orjson.dumps(results.to_json(), option=orjson.OPT_INDENT_2) + b"\n")
         sums = _checksums(fresh)
         (fresh / "SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()), "utf-8")
@@ -115,11 +116,10 @@ def campaign_report(
         if is_synthetic(opened):
             sections.insert(0, SYNTHETIC)
         (fresh / "index.html").write_text(terminal_text(_page(results, title, sections)), "utf-8")
-        marker = {"report_of": sorted(run.run for run in results.runs), "evenrank_version": version("evenrank")}
+        scored = sorted(run.run for run in results.runs)
+        marker = {"report_of": scored, "evenrank_version": version("evenrank")}
         (fresh / MARKER).write_bytes(orjson.dumps(marker, option=orjson.OPT_INDENT_2) + b"\n")
-    if is_noted:
-        with store.transaction() as connection:
-            append_entry(connection, by, "export", format="results", runs=[run.name for run in loaded], sha256=sums)
+    note_exports(store, [{"format": "results", "runs": scored, "sha256": sums}], by)
     return results
 
 
@@ -210,10 +210,9 @@ def _pool(store: Store, gone: Sequence[str], folder: Path) -> list[str]:
 
 def _agreement(store: Store) -> str:
     """Agreement of assessors, of first votes and of those that count; nobody is named."""
-    with store.snapshot():
-        first = overall_agreement(graded_pages(first_votes(store)), Bootstrap())
-        final = overall_agreement(graded_pages(current_votes(store)), Bootstrap())
-        n_people = len({vote.assessor for vote in current_votes(store)})
+    first = overall_agreement(graded_pages(first_votes(store)), Bootstrap())
+    final = overall_agreement(graded_pages(current_votes(store)), Bootstrap())
+    n_people = len({vote.assessor for vote in current_votes(store)})
     columns = (Column("votes"), Column("pages"), Column("alpha", "Krippendorff’s α"), Column("low"), Column("high"))
     rows = tuple((name, n, *_ends(alpha)) for name, (n, alpha) in (("first votes", first), ("final votes", final)))
     caption = f"Agreement of {n_people} people on pages that several graded, with 95 % bootstrap intervals"

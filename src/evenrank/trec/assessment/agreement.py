@@ -140,6 +140,13 @@ class Disagreement:
     """The votes that count, adjudications last."""
     is_settled: bool
     """Whether a majority or an adjudication decides it."""
+    is_withdrawn: bool
+    """Whether only withdrawn runs brought it, so that nobody needs to decide it."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an organiser is asked to decide it."""
+        return not (self.is_settled or self.is_withdrawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +277,12 @@ def disagreements(store: Store) -> list[Disagreement]:
     pages: dict[tuple[int, int], list[Vote]] = {}
     for vote in current_votes(store):
         pages.setdefault((vote.topic, vote.page), []).append(vote)
+    gone = set(map(tuple, store.connection.execute("SELECT topic, page FROM item WHERE is_withdrawn = 1").fetchall()))
     return [
-        Disagreement(topic, page, _adjudications_last(votes), settle_votes(votes).status != "disputed")
-        for (topic, page), votes in pages.items()
+        Disagreement(
+            *key, _adjudications_last(votes), settle_votes(votes).status != "disputed", is_withdrawn=key in gone
+        )
+        for key, votes in pages.items()
         if len({(vote.outcome, vote.grade) for vote in votes if _is_own(vote)}) > 1
     ]
 
@@ -287,5 +297,5 @@ def _adjudications_last(votes: Sequence[Vote]) -> tuple[Vote, ...]:
 
 
 def adjudication_queue(store: Store) -> list[Disagreement]:
-    """Disagreements that nothing decides yet."""
-    return [entry for entry in disagreements(store) if not entry.is_settled]
+    """Disagreements that an organiser is asked to decide."""
+    return [entry for entry in disagreements(store) if entry.is_open]

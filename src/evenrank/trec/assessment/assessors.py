@@ -331,9 +331,12 @@ def hand_over(store: Store, topic: int, giver: str, taker: str, by: str | None =
     """Pages of `topic` that `giver` has not decided, skipped ones too, go to `taker`.
 
     A page that two people are to judge keeps two: where the taker is one of them already, it goes to whoever has a
-    link and the fewest pages.
+    link and the fewest pages. The taker must be an assessor with a link: nobody else could judge the pages.
     """
     with store.transaction() as connection:
+        may_judge = "SELECT 1 FROM assessor WHERE name = ? AND role = 'assessor' AND secret_hash IS NOT NULL"
+        if connection.execute(may_judge, (taker,)).fetchone() is None:
+            raise EvenrankError(f"{taker} is no assessor with a link, and could not judge the pages (choose another)")
         open_pages = connection.execute(
             "SELECT page, reason FROM assignment a WHERE assessor = ? AND topic = ? AND NOT EXISTS "
             "(SELECT 1 FROM current_vote v WHERE v.assessor = a.assessor AND v.topic = a.topic AND v.page = a.page "

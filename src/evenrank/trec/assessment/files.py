@@ -153,12 +153,21 @@ def export_machine_judgments(store: Store, path: FilePath) -> None:
     write_records(path, (machine_record(judgment, ids) for judgment in machine_judgments(store)))
 
 
+def export_remarks(store: Store, path: FilePath) -> None:
+    """What people said in discussions, the oldest first, as JSON lines."""
+    ids = text_ids_of(store)
+    rows = store.connection.execute("SELECT topic, page, author, text, time FROM remark ORDER BY id")
+    names = ("topic", "page_id", "author", "text", "time")
+    write_records(path, (dict(zip(names, (row[0], shown_page(row[1], ids), *row[2:]), strict=True)) for row in rows))
+
+
 EXPORTS: dict[str, Callable[[Store, FilePath], None]] = {
     "qrels": export_qrels,
     "topics": export_topics,
     "votes": export_votes,
     "log": export_log,
     "machine": export_machine_judgments,
+    "remarks": export_remarks,
 }
 """Name of a format → what writes it."""
 JUDGED = ("qrels", "topics", "votes")
@@ -166,21 +175,40 @@ JUDGED = ("qrels", "topics", "votes")
 
 
 def export_judgments(store: Store, form: str, path: FilePath, by: str | None = None) -> bool:
-    """Write a format of `EXPORTS`, beside judgments also their record, and note it in the log; whether it was noted.
+    """Write a format of `EXPORTS`, beside judgments also their record, and note it in the log; whether it was noted."""
+    return export_together(store, {form: path}, by)
+
+
+def export_together(store: Store, paths: Mapping[str, FilePath], by: str | None = None) -> bool:
+    """Write several formats of `EXPORTS`, all of one state of the file whatever others write meanwhile, and note them
+    in the log; whether they were noted.
 
     A file that can only be read keeps its log as it is. What goes to standard output has no record.
     """
-    EXPORTS[form](store, path)
-    if os.fspath(path) == "-":
-        checksum = None
-    else:
-        checksum = sha256_of(path)
-        if form in JUDGED:
-            write_judgment_record(path, judgments_record(store))
+    write_exports(store, paths)
+    details = [
+        {"format": form, "file": Path(path).name, "sha256": None if os.fspath(path) == "-" else sha256_of(path)}
+        for form, path in paths.items()
+    ]
+    return note_exports(store, details, by)
+
+
+def write_exports(store: Store, paths: Mapping[str, FilePath]) -> None:
+    """Write formats of `EXPORTS`, and records beside judgments, all of one state of the file."""
+    with store.snapshot():
+        for form, path in paths.items():
+            EXPORTS[form](store, path)
+            if form in JUDGED and os.fspath(path) != "-":
+                write_judgment_record(path, judgments_record(store))
+
+
+def note_exports(store: Store, exports: Iterable[Mapping[str, Any]], by: str | None) -> bool:
+    """Whether the log could take an entry for each export; a file that can only be read keeps its log as it is."""
     if isinstance(store, SqliteFile) and not can_write(store.path):
         return False
     with store.transaction() as connection:
-        append_entry(connection, by, "export", format=form, file=Path(path).name, sha256=checksum)
+        for details in exports:
+            append_entry(connection, by, "export", **details)
     return True
 
 

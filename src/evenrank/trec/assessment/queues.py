@@ -5,11 +5,12 @@ Nothing here says which run, rank or tier a page comes from: assessors judge bli
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from evenrank.trec.assessment.log import utc_now
-from evenrank.trec.assessment.votes import Store
+from evenrank.trec.assessment.log import append_entry, utc_now
+from evenrank.trec.assessment.votes import Store, shown_id
 
 QUEUE = """
 SELECT a.topic, a.page, v.outcome, v.grade FROM assignment a
@@ -169,13 +170,15 @@ class Discussed:
 
 
 def add_remark(store: Store, token: str, topic: int, page: int, author: str, text: str) -> bool:
-    """Whether the remark was new: the same one sent again is not stored again."""
+    """Whether the remark was new: the same one sent again is not stored again. The log has a digest of its text."""
     row = (token, topic, page, author, text, utc_now())
     with store.transaction() as connection:
         if connection.execute("SELECT 1 FROM remark WHERE token = ?", (token,)).fetchone() is not None:
             return False
         columns = "token, topic, page, author, text, time"
         connection.execute(f"INSERT INTO remark ({columns}) VALUES (?, ?, ?, ?, ?, ?)", row)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        append_entry(connection, author, "remark", topic=topic, page=shown_id(store, page), sha256=digest)
         return True
 
 

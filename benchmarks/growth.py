@@ -1,0 +1,157 @@
+"""What grows with the size of a collection: a new list, the start of a server, the first look-up of a title.
+
+    python -m benchmarks.growth make FOLDER [--copies 1,4,16]     # collections, an hour for the largest
+    python -m benchmarks.growth measure FOLDER [--topics 57]
+
+Articles are the real ones of the sample with its 57 training topics. Larger collections have copies of them under other
+ids and titles, in which every tenth word is another one of the article and every fiftieth a new one. Each step is a
+process of its own; what is given is its processor time, of all its threads. The costs at 6.4 million articles are those
+of the straight lines through the measured ones (least squares).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import orjson
+from benchmarks.real_sample import SAMPLE
+from benchmarks.update import ID_STEP, articles
+
+from evenrank.io.json_lines import read_lines
+from evenrank.trec.changes import article_line, packed_lines
+
+GOAL = 6_400_000
+
+
+def make(folder: Path, n_copies: int) -> None:
+    """A collection with its index."""
+    import evenrank
+
+    if (folder / "collection" / "manifest.json").exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    metadata = [orjson.loads(line) for _, line in read_lines(SAMPLE / "metadata.jsonl.gz")]
+    with packed_lines(folder / "metadata.jsonl.gz") as write:
+        for copy in range(n_copies):
+            for record in metadata:
+                write(orjson.dumps({**record, "page_id": record["page_id"] + copy * ID_STEP}) + b"\n")
+    with packed_lines(folder / "corpus.jsonl.gz") as write:
+        for article in articles(n_copies):
+            copy = article.page_id // ID_STEP
+            write(article_line(article._replace(title=f"{article.title} {copy}") if copy else article))
+    files = evenrank.ImportFiles(
+        folder / "metadata.jsonl.gz",
+        SAMPLE / "topics-2021-train.jsonl",
+        corpus=folder / "corpus.jsonl.gz",
+        date="2018-03-01",
+    )
+    evenrank.build_index(evenrank.import_collection(folder / "collection", files)).close()
+
+
+def open_app(collection: Path, store: Path):
+    """The state of the app, as a worker of a server opens it."""
+    from evenrank.app.settings import WebSettings
+    from evenrank.app.state import open_state
+
+    return open_state(collection, WebSettings(store=store))
+
+
+def step_start(collection: Path, store: Path, n_topics: int) -> dict[str, float]:
+    """Seconds until a worker can answer; the second time, what the first one learned is there."""
+    from evenrank.app import state  # noqa: F401  (modules are loaded before the clock starts)
+
+    begin = time.process_time()
+    open_app(collection, store).close()
+    return {"s": time.process_time() - begin}
+
+
+def step_titles(collection: Path, store: Path, n_topics: int) -> dict[str, float]:
+    """Seconds of the first look-up of a title, and microseconds of others."""
+    state = open_app(collection, store)
+    titles = [state.collection.titles[row] for row in range(0, len(state.collection), 997)]
+    begin = time.process_time()
+    index = state.title_index
+    assert index.find(titles[0]) is not None
+    first = time.process_time() - begin
+    begin = time.process_time()
+    assert all(index.find(title) is not None for title in titles)
+    return {"s": first, "us each": 1e6 * (time.process_time() - begin) / len(titles)}
+
+
+def step_lists(collection: Path, store: Path, n_topics: int) -> dict[str, float]:
+    """Milliseconds of processor time of new lists, one for each topic, over the app's own HTTP interface."""
+    from starlette.testclient import TestClient
+
+    from evenrank.app.app import make_app
+
+    state = open_app(collection, store)
+    topics = state.collection.topics[:n_topics]
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    times = []
+    with TestClient(make_app(state), base_url="http://localhost") as client:
+        time.sleep(3.0)  # the example of the front page is made in the background
+        for topic in topics:
+            fields = {"title": topic.title, "keywords": ", ".join(topic.keywords), "scope": topic.scope}
+            begin = time.process_time()
+            answer = client.post("/lists", data={**fields, "fairness": "1"}, headers=form, follow_redirects=True)
+            times.append(1000 * (time.process_time() - begin))
+            assert answer.status_code == 200, (answer.status_code, topic.title)
+    return {"ms": statistics.mean(times), "median ms": statistics.median(times), "most ms": max(times)}
+
+
+STEPS = {"first start": step_start, "start": step_start, "titles": step_titles, "new list": step_lists}
+
+
+def measure(folder: Path, n_topics: int) -> None:
+    sizes, found = [], {}
+    places = sorted((path for path in folder.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
+    for place in places:
+        collection = place / "collection"
+        n_pages = orjson.loads((collection / "manifest.json").read_bytes())["counts"]["pages"]
+        sizes.append(n_pages)
+        with tempfile.TemporaryDirectory() as store:
+            for name in STEPS:
+                command = [sys.executable, "-m", "benchmarks.growth", "step", str(collection)]
+                more = ["--step", name, "--store", f"{store}/desk.sqlite", "--topics", str(n_topics)]
+                facts = orjson.loads(subprocess.check_output([*command, *more]).splitlines()[-1])
+                for unit, value in facts.items():
+                    found.setdefault((name, unit), []).append(value)
+                print(
+                    f"{n_pages:,}  {name}: {', '.join(f'{value:.4g} {unit}' for unit, value in facts.items())}",
+                    flush=True,
+                )
+    if len(sizes) > 1:
+        for (name, unit), values in found.items():
+            line = np.polyfit(sizes, values, 1)
+            print(f"{GOAL:,} (extrapolated)  {name}: {np.polyval(line, GOAL):.4g} {unit}")
+    print(f"processes waiting for {os.cpu_count()} cores, mean of the last minute: {os.getloadavg()[0]:.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["make", "measure", "step"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--copies", default="1,4,16")
+    parser.add_argument("--topics", type=int, default=57)
+    parser.add_argument("--step", choices=STEPS)
+    parser.add_argument("--store", type=Path)
+    chosen = parser.parse_args()
+    if chosen.what == "make":
+        for n_copies in map(int, chosen.copies.split(",")):
+            make(chosen.folder / str(n_copies), n_copies)
+    elif chosen.what == "measure":
+        measure(chosen.folder, chosen.topics)
+    else:
+        print(orjson.dumps(STEPS[chosen.step](chosen.folder, chosen.store, chosen.topics)).decode())
+
+
+if __name__ == "__main__":
+    main()

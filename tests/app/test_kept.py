@@ -1,0 +1,110 @@
+"""What is learned once for each version of a collection: the same from its file as computed, by one worker for all."""
+
+from __future__ import annotations
+
+import errno
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import orjson
+import pytest
+
+from evenrank.app.articles import candidates
+from evenrank.app.articles.kept import kept_record
+from evenrank.app.settings import WebSettings
+from evenrank.app.state import AppState, open_state
+from evenrank.io import atomic
+from evenrank.trec.collection import Collection
+
+
+@dataclass(frozen=True)
+class Number:
+    value: float
+
+
+def opened(collection: Collection, folder: Path) -> AppState:
+    return open_state(collection.path, WebSettings(store=folder / "desk.sqlite", facts_folder=folder))
+
+
+def test_a_second_start_learns_nothing_and_has_the_same(
+    generated: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = opened(generated, tmp_path)
+    assert first.source.calibration is not None
+    monkeypatch.setattr(candidates, "calibrate_source", lambda *_: pytest.fail("learned again"))
+    second = opened(generated, tmp_path)
+    assert second.goals == first.goals
+    assert {task: settings.sharpness for task, settings in first.goals.items()}.keys() == {1, 2}
+    one, two = first.source.calibration, second.source.calibration
+    assert two is not None
+    assert (one.settings, one.prior) == (two.settings, two.prior)
+    for name in ("coefficients", "knots", "values"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    first.close()
+    second.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"value": "text"}', b'{"value": 1.0, "more": 2}'])
+def test_a_damaged_file_is_made_again(
+    generated: Collection, tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    def kept(value: float) -> float:
+        return kept_record(generated, tmp_path, "number", "x", Number, lambda: Number(value)).value
+
+    assert kept(1.5) == 1.5
+    assert kept(2.5) == 1.5
+    (path,) = tmp_path.glob("desk-number-*.json")
+    path.write_bytes(content)
+    assert kept(3.5) == 3.5
+    assert str(path) in caplog.text
+    assert orjson.loads(path.read_bytes()) == {"value": 3.5}
+
+
+def test_other_data_and_other_settings_have_files_of_their_own(generated: Collection, tmp_path: Path) -> None:
+    values = iter(range(9))
+
+    def kept(collection: Collection, made_of: str) -> float:
+        return kept_record(collection, tmp_path, "number", made_of, Number, lambda: Number(float(next(values)))).value
+
+    other = replace(generated, manifest=replace(generated.manifest, data_folder="data-7"))
+    indexed = replace(generated, manifest=replace(generated.manifest, index_folder="index-7"))
+    assert [kept(generated, "x"), kept(other, "x"), kept(generated, "x"), kept(indexed, "x")] == [0, 1, 0, 2]
+    assert len(list(tmp_path.glob("desk-number-*.json"))) == 2  # those of the last two versions
+    assert [kept(indexed, "x"), kept(indexed, "y")] == [2, 3]
+
+
+def test_one_worker_computes_and_the_others_wait(generated: Collection, tmp_path: Path) -> None:
+    made = []
+
+    def make() -> Number:
+        made.append(1)
+        time.sleep(0.3)
+        return Number(1.0)
+
+    work = [
+        threading.Thread(target=kept_record, args=(generated, tmp_path, "number", "x", Number, make)) for _ in range(5)
+    ]
+    for thread in work:
+        thread.start()
+    for thread in work:
+        thread.join()
+    assert made == [1]
+    assert not list(tmp_path.glob("*.lock"))
+
+
+def test_a_folder_that_can_only_be_read(
+    generated: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(path: Path) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(atomic, "remove_stale", refuse)
+    for value in (1.0, 2.0):
+        made = kept_record(generated, tmp_path, "number", "x", Number, lambda value=value: Number(value))
+        assert made.value == value
+    assert "computed again at the next start" in caplog.text
+    assert not list(tmp_path.iterdir())
