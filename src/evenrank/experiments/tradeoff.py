@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.exposure import Attention
+from evenrank.core.frames import pandas_frame
 from evenrank.core.records import Task
 from evenrank.core.safe_text import figure_text
 from evenrank.errors import EvenrankError
@@ -92,9 +93,7 @@ class Tradeoff(TableResult):
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame: a row per value."""
-        import pandas as pd
-
-        return pd.DataFrame(self.to_json()["points"])
+        return pandas_frame(self.to_json()["points"])
 
     def plot(self) -> Figure:
         """Relevance against fairness; values on the frontier are filled. Needs the extra `report`."""

@@ -10,8 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-import orjson
-
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
@@ -21,7 +19,7 @@ from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.experiments.data import CollectionData, OwnData, PolicyChoice, StudyData, policy_name
 from evenrank.experiments.search_space import MAX_DRAWS, Chosen, Space, draw_settings, policy_space
 from evenrank.experiments.trials import Trial, TrialScores, run_trials
-from evenrank.io.atomic import atomic_file
+from evenrank.io.atomic import write_json
 from evenrank.measures.registry import Named, as_measure, listed_measures
 from evenrank.policies.registry import make_policy
 from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
@@ -119,8 +117,7 @@ class Tuned(TableResult):
 
     def write(self, path: FilePath) -> Path:
         """The record as a JSON file."""
-        with atomic_file(path) as file:
-            file.write(orjson.dumps(self.record(), option=orjson.OPT_INDENT_2) + b"\n")
+        write_json(path, self.record())
         return Path(path)
 
     def table(self) -> Table:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.frames import pandas_frame
 from evenrank.core.protocol import Protocol
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.measures.measure import Measure
@@ -75,12 +76,10 @@ class Comparisons(TableResult):
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame: a row per run and measure."""
-        import pandas as pd
-
         records = [asdict(row) for row in self.rows]
         for record in records:
             record |= record.pop("interval")
-        return pd.DataFrame(records)
+        return pandas_frame(records)
 
     def table(self) -> Table:
         """A row per measure and run: means, difference, its interval, topics won and lost, p before and after Holm."""

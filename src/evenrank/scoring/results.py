@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.frames import pandas_frame, polars_frame
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import Task
 from evenrank.core.types import Floats
-from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError
+from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, Named, measures_of
 from evenrank.scoring.intervals import Interval, intervals
@@ -273,8 +274,8 @@ class Results(TableResult):
         """A data frame: a row per run, or per run and topic."""
         if per_topic:
             rows = [{"run": r.run, "task": r.task, "topic": t, **s} for r in self.runs for t, s in r.topics.items()]
-            return _frame(rows)
-        return _frame(
+            return pandas_frame(rows)
+        return pandas_frame(
             [
                 {
                     "run": r.run,
@@ -361,15 +362,11 @@ class ItemScores(Results):
 
     def to_pandas(self, per_query: bool = False) -> pd.DataFrame:
         """A pandas frame: a row per system, or per system and query."""
-        return _frame(list(self._rows(per_query)))
+        return pandas_frame(list(self._rows(per_query)))
 
     def to_polars(self, per_query: bool = False) -> Any:
         """A polars frame: a row per system, or per system and query."""
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtraError("a polars frame", "polars") from error
-        return pl.DataFrame(list(self._rows(per_query)))
+        return polars_frame(list(self._rows(per_query)))
 
     def _rows(self, per_query: bool) -> Iterator[dict[str, Any]]:
         if per_query:
@@ -426,14 +423,6 @@ class ItemScores(Results):
 
 def _pairs(topics: Mapping[Any, dict[str, float]]) -> Iterator[tuple[Any, dict[str, float]]]:
     return topics.pairs() if isinstance(topics, QueryScores) else iter(topics.items())
-
-
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError("a data frame", "pandas") from error
-    return pd.DataFrame(rows)
 
 
 def measure_interval(run: RunResult, measure: str, protocol: Protocol) -> Interval:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.frames import pandas_frame
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
@@ -149,9 +150,7 @@ class Trust(TableResult):
 
     def to_pandas(self, pairs: bool = False) -> pd.DataFrame:
         """A data frame: a row per run, or per pair of runs."""
-        import pandas as pd
-
-        return pd.DataFrame([asdict(one) for one in (self.pairs if pairs else self.runs)])
+        return pandas_frame([asdict(one) for one in (self.pairs if pairs else self.runs)])
 
     def _shown(self) -> tuple[list[Table], list[str]]:
         return [self.rank_table(), self.pair_table()], [*self.summary(), *(f"note: {note}" for note in self.notes)]
