@@ -6,6 +6,9 @@ python benchmarks/order_leak.py [--people N]
 Makes people whose words say nothing about their gender (one in five is a woman, as in Wikipedia's biographies), lists
 of all of them with and without a goal for gender, and measures how well the change of rank tells women from men: the
 area under the ROC curve, 0.5 for a coin and 1 for certainty. The last row leaves gender out and must be a coin.
+
+Then an attacker who knows half of the people saves the same search several times, draws from each, and judges the other
+half by the known people at the same ranks: of the same draws of the other searches ("linked"), and of all draws.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.app.lists.work_list import make_list
+from evenrank.app.searches.draws import UNNAMED, make_draw
+from evenrank.app.searches.saved_search import load_search, make_search, save_search
 from evenrank.app.settings import WebSettings
 from evenrank.app.state import AppState, open_state
 from evenrank.io.faults import FaultLog
@@ -28,6 +33,8 @@ from evenrank.trec.import_files import ImportFiles, import_collection
 
 REGIONS = ("Africa", "Asia", "Europe", "Northern America", "Oceania")
 SHARE_OF_WOMEN = 0.2
+N_SEARCHES, N_DRAWS = 8, 20
+"""Searches of one question that the attacker saves, and draws from each."""
 CASES: dict[str, dict[str, Any]] = {
     "region and gender, usual goal, even": {},
     "region and gender, usual goal, strongest": {"fairness": 10},
@@ -76,12 +83,38 @@ def area_under_curve(scores: NDArray[np.float64], is_in: NDArray[np.bool_]) -> f
     return float((difference > 0).mean() + 0.5 * (difference == 0).mean())
 
 
+def attack_draws(state: AppState, women: NDArray[np.bool_], seed: int, **fields: Any) -> tuple[float, float]:
+    """How well draws tell women from men of the unknown half: by equal ranks of equal draws, and by ranks alone."""
+    asked = {"title": "Sculptors", "keywords": ["sculptor", "bronze"], "best": "FA", **fields}
+    is_known = np.random.default_rng((seed, 1)).random(len(women)) < 0.5
+    shown = []
+    for _ in range(N_SEARCHES):
+        search = load_search(state.store, save_search(state.store, make_search(state, state.parse_question(asked)), ""))
+        if search is None:
+            raise RuntimeError("the search was not kept")
+        shown.append([make_draw(state, search, UNNAMED).page_ids - 1 for _ in range(N_DRAWS)])
+    people = np.array(shown)  # search, draw, rank
+    known, known_women = is_known[people].astype(np.float64), (is_known & women)[people].astype(np.float64)
+    share = float(women[is_known].mean())
+    found = []
+    for axes in ((0,), (0, 1)):
+        rest = [part.sum(axes, keepdims=True) - part for part in (known_women, known)]
+        chance = (rest[0] + share) / (rest[1] + 1.0)
+        evidence, n_shown = np.zeros(len(women)), np.zeros(len(women))
+        np.add.at(evidence, people, np.log(chance + 0.02) - np.log(1.02 - chance))
+        np.add.at(n_shown, people, 1.0)
+        is_guessed = (n_shown > 0) & ~is_known
+        found.append(area_under_curve((evidence / np.maximum(n_shown, 1.0))[is_guessed], women[is_guessed]))
+    return found[0], found[1]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, default=400)
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     found: dict[str, list[float]] = {case: [] for case in CASES}
+    in_draws: dict[str, list[tuple[float, float]]] = {case: [] for case in CASES}
     for seed in range(options.seeds):
         with tempfile.TemporaryDirectory() as name:
             path, women = make_people(Path(name), options.people, seed)
@@ -90,10 +123,15 @@ def main() -> None:
             for case, fields in CASES.items():
                 moved = plain - ranks_of(state, **fields)
                 found[case].append(area_under_curve(moved.astype(np.float64), women))
+                in_draws[case].append(attack_draws(state, women, seed, **fields))
             state.close()
     print(f"{'goal':<42} AUC of the change of rank ({options.people} people, {options.seeds} seeds)")
     for case, values in found.items():
         print(f"{case:<42} {np.mean(values):.2f}  ({min(values):.2f} to {max(values):.2f})")
+    print(f"\n{'goal':<42} AUC in draws of {N_SEARCHES} searches, {N_DRAWS} each: linked, by rank alone")
+    for case, pairs in in_draws.items():
+        linked, by_rank = np.mean(pairs, axis=0)
+        print(f"{case:<42} {linked:.2f}  {by_rank:.2f}")
 
 
 if __name__ == "__main__":

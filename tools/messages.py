@@ -16,6 +16,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
+from evenrank.app.articles.article import BROUGHT, RELATED
 from evenrank.app.articles.article import KINDS as FACTS
 from evenrank.app.articles.collection_view import SYNTHETIC, UNASSESSED, UNKNOWN
 from evenrank.app.articles.filters import NEEDS, ORDERS, SIZES, VIEWS
@@ -78,7 +79,16 @@ def _in_code() -> Iterator[str]:
     )
     yield from (*TITLES, *MEANINGS.values(), *SAID.values(), "Open", UNKNOWN, SYNTHETIC, UNASSESSED, *ADVICE.values())
     yield from (*TABLE_COLUMNS, *LABELS.values(), OPEN, "regenerate", "edit the query")
-    yield from (*FACTS, *MODEL_WORDS.values(), *FOLDED, *BANDS, "unknown", "the wiki refused: %(text)s (%(code)s)")
+    yield from (
+        RELATED,
+        BROUGHT,
+        *FACTS,
+        *MODEL_WORDS.values(),
+        *FOLDED,
+        *BANDS,
+        "unknown",
+        "the wiki refused: %(text)s (%(code)s)",
+    )
     yield "the wiki refused: %(text)s (%(code)s); %(advice)s"
     yield from (word for words in SCALES.values() for word in words)
     yield from (answer.label for answer in OTHERS)

@@ -482,6 +482,9 @@ def test_the_download_of_everything_has_remarks_and_programs(
     [entry] = [entry for entry in log_entries(store) if entry.action == "remark"]
     assert entry.details == {"topic": topic, "page": page, "sha256": hashlib.sha256(said.encode()).hexdigest()}
     assert said not in files["log.jsonl"]
+    shown = judge.get(f"{olga}/log").text
+    assert f"{entry.details['sha256'][:12]}…" in shown
+    assert entry.details["sha256"] not in shown
 
 
 # Gold pages, the order of the work, who judges what, programs.

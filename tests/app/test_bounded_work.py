@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from starlette.responses import Response
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
 from evenrank.app.app import make_app
 from evenrank.app.lists import analysis as module
 from evenrank.app.lists.work_list import load_list
+from evenrank.app.middleware.limits import LimitBodies
 from evenrank.app.request.capacity import Capacity
 from evenrank.app.state import AppState
 from evenrank.app.storage import saved_request as kept
@@ -95,6 +99,46 @@ def test_addresses_of_one_network_share_their_turns(state: AppState, monkeypatch
     for address in ("2001:db8::1", "2001:db8::2", "::ffff:203.0.113.7", "203.0.113.7"):
         assert bot_at(state, address).get("/lists/preview?title=Chess").status_code == 200
     assert (len(set(asked[:2])), len(set(asked[2:])), len(set(asked))) == (1, 1, 2)
+
+
+def test_bodies_that_are_held_at_once_have_a_limit() -> None:
+    """Three hundred connections with 2 MB each took 570 MB; a thousand may be open."""
+    statuses: list[int] = []
+
+    async def ask(limited: LimitBodies, n_bytes: int) -> None:
+        chunks = [b"x" * 10_000] * (n_bytes // 10_000)
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": chunks.pop(), "more_body": bool(chunks)}
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        await limited({"type": "http", "method": "POST", "headers": []}, receive, send)
+
+    async def everybody() -> None:
+        may_end = asyncio.Event()
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            while (await receive())["more_body"]:
+                pass
+            await may_end.wait()
+            await Response()(scope, receive, send)
+
+        limited = LimitBodies(app, 2_000_000, most_held=250_000)
+        held = [asyncio.create_task(ask(limited, n_bytes)) for n_bytes in (200_000, 20_000)]
+        await asyncio.sleep(0)
+        await ask(limited, 100_000)
+        assert statuses == [503]
+        held.append(asyncio.create_task(ask(limited, 60_000)))  # short ones always have room
+        await asyncio.sleep(0)
+        may_end.set()
+        await asyncio.gather(*held, ask(limited, 200_000))
+        assert limited.n_held == 0
+
+    asyncio.run(everybody())
+    assert statuses == [503, 200, 200, 200, 200]
 
 
 def test_the_store_has_no_address_of_a_bot(state: AppState) -> None:

@@ -157,6 +157,31 @@ def test_strangers_who_keep_all_threads_busy_leave_room_for_monitors_and_people(
     state.close()
 
 
+def test_many_first_visitors_compute_the_example_once(
+    generated: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a start, every visitor of the first page computed it, all at once."""
+    begun, may_end = threading.Semaphore(0), threading.Event()
+
+    def make(state: AppState) -> None:
+        begun.release()
+        may_end.wait(PATIENCE)
+
+    monkeypatch.setattr(home, "make_example", make)
+    state = open_state(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
+    with TestClient(make_app(state), base_url="http://localhost") as client, ThreadPoolExecutor(32) as visitors:
+        try:
+            first = visitors.submit(client.get, "/")
+            assert begun.acquire(timeout=PATIENCE)
+            others = [visitors.submit(client.get, "/") for _ in range(20)]
+            assert {one.result(PATIENCE / 2).status_code for one in others} == {200}
+            assert not begun.acquire(blocking=False)
+        finally:
+            may_end.set()
+        assert first.result(PATIENCE).status_code == 200
+    state.close()
+
+
 def test_a_wiki_that_hangs_holds_up_only_those_who_ask_it(
     generated: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,11 +63,12 @@ def evaluated_loss(state: AppState, search: SavedSearch, rankings: list[np.ndarr
 
 @pytest.mark.parametrize("fairness", [0.3, 1.0, 10.0])
 def test_a_hundred_draws_reach_the_certificate(state: AppState, fairness: float) -> None:
+    state = replace(state, settings=replace(state.settings, shows_totals=True))
     search = saved(state, Question("Chess", ("chess", "pawns"), fairness=fairness))
     rankings = [make_draw(state, search, f"editor {number}").page_ids for number in range(100)]
     loss = evaluated_loss(state, search, rankings)
     assert loss == pytest.approx(search.certificate["EE-L"], rel=0.05)
-    progress = search_progress(replace(state, settings=replace(state.settings, shows_totals=True)), search)
+    progress = search_progress(state, search)
     assert progress is not None
     assert progress.loss == pytest.approx(loss, abs=0.000501)  # rounded as on pages
     assert progress.bounds is not None

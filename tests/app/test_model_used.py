@@ -16,7 +16,7 @@ from evenrank.app.lists.work_list import WorkList, load_list, save_list
 from evenrank.app.request.visitor import list_path as path_of
 from evenrank.app.state import AppState, open_state
 from evenrank.app.storage.saved_request import ModelUsed, columns_of, describe_model
-from evenrank.app.storage.store import VERSION, open_app_store, server_secret
+from evenrank.app.storage.store import VERSION, app_schema, open_app_store, server_secret
 from evenrank.errors import InputError
 from evenrank.retrieval.encode.encoder import EncoderSettings
 from evenrank.retrieval.learn.learned_model import UsedEncoder
@@ -102,9 +102,15 @@ def test_a_file_of_version_1_is_brought_up_to_date(generated: Collection, tmp_pa
         state.close()
 
 
-def test_old_and_new_files_have_the_same_columns(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", range(1, VERSION))
+def test_files_of_every_version_get_the_same_columns(tmp_path: Path, version: int) -> None:
     open_app_store(tmp_path / "new.sqlite").close()
     as_version_1(tmp_path / "old.sqlite", tmp_path / "new.sqlite")
+    with sqlite3.connect(tmp_path / "old.sqlite", isolation_level=None) as connection:
+        for step in range(2, version + 1):
+            connection.executescript(app_schema().upgrades[step])
+            connection.execute(f"PRAGMA user_version = {step}")
+    connection.close()
     with open_app_store(tmp_path / "old.sqlite") as old, open_app_store(tmp_path / "new.sqlite") as new:
         tables = [name for (name,) in new.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in tables:

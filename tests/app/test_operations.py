@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import mmap
 import os
 import re
 import shutil
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,9 +27,9 @@ from evenrank.app.articles.article import open_facts, save_facts
 from evenrank.app.exports.publishing import saved_listing
 from evenrank.app.lists.work_list import load_list, versions_of
 from evenrank.app.middleware.guards import host_name
-from evenrank.app.middleware.limits import WINDOW, Buckets, SharedTable
+from evenrank.app.middleware.limits import WINDOW, Buckets, RequestCounts, SharedTable
 from evenrank.app.pages import monitoring
-from evenrank.app.server import Supervisor, restart_seconds
+from evenrank.app.server import JSONFormatter, Supervisor, restart_seconds
 from evenrank.app.state import AppState, open_state
 from evenrank.database.database import Database
 from evenrank.errors import EvenrankError, StoreUnavailableError
@@ -160,6 +162,66 @@ def test_requests_are_counted_by_route_and_never_by_address(state: AppState) -> 
     assert f"\nevenrank_articles {len(state.collection)}\n" in text
     for line in text.splitlines():
         assert re.fullmatch(r"# (HELP|TYPE) \w+ .+|\w+(\{.*\})? [0-9.]+", line), line
+
+
+def test_durations_are_a_histogram_by_route() -> None:
+    counts = RequestCounts()
+    for route, seconds in (("about", 0.004), ("about", 0.005), ("about", 0.3), ("about", 99.0), ("home", 1.0)):
+        counts.add("GET", route, 200, seconds)
+    lines = [line for line in counts.text({}).splitlines() if line.startswith("evenrank_request_duration_seconds")]
+    name = "evenrank_request_duration_seconds"
+    about = [line.rpartition(" ")[2] for line in lines if line.startswith(f'{name}_bucket{{route="about"')]
+    assert about == ["2", "2", "2", "2", "2", "2", "3", "3", "3", "3", "3", "3", "4"]
+    assert lines[0] == f'{name}_bucket{{route="about",le="0.005"}} 2'
+    assert f'{name}_bucket{{route="about",le="+Inf"}} 4' in lines
+    assert f'{name}_sum{{route="about"}} 99.309000' in lines
+    assert f'{name}_count{{route="about"}} 4' in lines
+    assert f'{name}_bucket{{route="home",le="1.0"}} 1' in lines
+    assert f'{name}_bucket{{route="home",le="0.5"}} 0' in lines
+
+
+def test_metrics_say_how_old_the_data_are_and_what_readiness_found(
+    generated: Collection, state: AppState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dated = replace(generated, manifest=replace(generated.manifest, data_date="2021-10"))
+    client = client_of(replace(state, collection=dated))
+    assert "_up " not in client.get("/metrics").text
+    client.get("/readyz")
+    text = client.get("/metrics").text
+    assert "evenrank_data_timestamp_seconds 1633046400\n" in text  # 1 October 2021 in UTC
+    assert "evenrank_store_up 1\n" in text
+    assert "evenrank_engine_up 1\n" in text
+    monkeypatch.setattr(monitoring, "answers", lambda name, state: name == "store")
+    client.get("/readyz")
+    assert "evenrank_engine_up 0\n" in client.get("/metrics").text
+
+
+def test_a_log_in_json_has_a_value_for_each_part(capsys: pytest.CaptureFixture[str]) -> None:
+    record = logging.LogRecord("evenrank.app", logging.INFO, __file__, 1, "GET %s 200", ("about\n\x1b[1m",), None)
+    record.fields = {"method": "GET", "route": "about", "status": 200, "milliseconds": 1.5}
+    line = JSONFormatter().format(record)
+    found = json.loads(line)
+    assert found["message"] == "GET about\n\x1b[1m 200"
+    assert "\n" not in line
+    assert "\x1b" not in line
+    assert (found["level"], found["status"], found["milliseconds"]) == ("INFO", 200, 1.5)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", found["time"])
+    try:
+        raise ValueError("postgresql://user:secret@host/name is away")
+    except ValueError:
+        failed = logging.LogRecord("evenrank.app", logging.ERROR, __file__, 1, "failed", (), sys.exc_info())
+    traceback = json.loads(JSONFormatter().format(failed))["traceback"]
+    assert "ValueError" in traceback
+    assert "secret" not in traceback
+
+
+def test_serve_logs_json(generated: Collection, tmp_path: Path) -> None:
+    with serving(generated.path, tmp_path / "desk.sqlite", "--log-json") as (connection, process):
+        ask(connection, "GET", "/about")
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=60)
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    assert [line["status"] for line in lines if line.get("route") == "about"] == [200]
 
 
 def test_robots_and_icon(client: TestClient) -> None:
@@ -347,6 +409,18 @@ def test_an_index_that_is_removed_while_it_is_served_is_told(
     assert "Traceback" not in caplog.text
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["store"], answer.json()["engine"]) == (503, "ok", "away")
+
+
+def test_a_store_that_is_replaced_while_it_is_served_is_away(growing: tuple[AppState, Path]) -> None:
+    """Draws went on into the removed file, and were acknowledged; with a backup in its place, they were lost."""
+    state, folder = growing
+    with client_of(state) as client:
+        path = posted(client, "/searches", {"title": "River", "keywords": "river"})
+        assert client.get("/readyz").status_code == 200
+        shutil.copyfile(folder / "desk.sqlite", folder / "restored")
+        (folder / "restored").replace(folder / "desk.sqlite")
+        assert client.post(f"/api{path}/draws", json={}).status_code == 503
+        assert (client.get("/readyz").json()["store"], client.get("/healthz").status_code) == ("away", 200)
 
 
 def test_a_store_with_lists_of_another_collection_is_refused(

@@ -141,6 +141,19 @@ def test_a_list_has_only_what_was_brought(client: TestClient, state: AppState) -
     assert "not in this collection" in html
 
 
+def test_articles_without_keywords_are_here_because_they_were_brought(client: TestClient, state: AppState) -> None:
+    """The page, the draw and the published table say so; what search found is here for its words."""
+    brought = {"title": "Our pasted worklist", "text-1": "\n".join(titles_of(state, 20)), "best": "FA"}
+    path = posted(client, "/lists", brought)
+    draw = posted(client, f"{posted(client, '/searches', brought)}/draws")
+    for page in (path, draw):
+        assert client.get(page).text.count("brought by the project") == 40  # in the row and in its menu
+        assert client.get(f"{page}.table.wiki").text.count("brought by the project") == 20
+    assert "about the subject" not in client.post("/lists/goal", data=brought).text
+    found = posted(client, "/lists", QUESTION)
+    assert "brought by the project" not in client.get(found).text + client.get(f"{found}.table.wiki").text
+
+
 def test_never_show_works_without_other_sources(client: TestClient) -> None:
     first = client.get(f"{posted(client, '/lists', QUESTION)}.txt").text.splitlines()
     path = posted(client, "/lists", {**QUESTION, "never": "\n".join(first[:3])})

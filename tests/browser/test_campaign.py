@@ -129,7 +129,7 @@ class Campaign:
         words += ["--store", self.folder / "desk.sqlite", *(word for run in runs for word in ("--run", run))]
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen([*PROGRAM, *map(str, words)], stdout=subprocess.DEVNULL, stderr=log)
-        wait_until_ready(self.port)
+        wait_until_ready(self.port, self.process)
 
     def kill(self) -> None:
         if self.process is not None:

@@ -57,6 +57,14 @@ def test_rows_of_several_inserts(tmp_path: Path) -> None:
     assert rows(packed) == rows(path)
 
 
+def test_rows_in_lines_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "t.sql"
+    path.write_text(
+        HEAD + "INSERT INTO `t` VALUES\n(1,'A'),\n(2,NULL),(3,'x');\nINSERT INTO `t` VALUES (4,''),\n(5,'B');\n"
+    )
+    assert [(line, row[0]) for line, row in rows(path)] == [(12, b"1"), (13, b"2"), (13, b"3"), (14, b"4"), (15, b"5")]
+
+
 @given(st.lists(st.binary(max_size=12), min_size=1, max_size=6))
 def test_any_bytes_come_back(tmp_path_factory: pytest.TempPathFactory, values: list[bytes]) -> None:
     path = tmp_path_factory.mktemp("sql") / "t.sql"
@@ -89,6 +97,9 @@ def test_other_tables_are_passed_over(tmp_path: Path) -> None:
         (HEAD + "INSERT INTO `t` VALUES (1,'A'),(2,'B", "t.sql:11: a row that is not 2 values"),
         (HEAD + "INSERT INTO `t` VALUES (1,'A')", "t.sql:11: an INSERT without its semicolon"),
         (HEAD + "INSERT INTO `t` VALUES (1,'A'),", "t.sql:11: an INSERT that is cut off"),
+        (HEAD + "INSERT INTO `t` VALUES\n(1,'A'),\nUNLOCK TABLES;\n", "t.sql:12: an INSERT that is cut off"),
+        (HEAD + "INSERT INTO `t` VALUES\n(1,'A'),\n(2);\n", "t.sql:13: a row that is not 2 values"),
+        (HEAD + "INSERT INTO `t` VALUES\n", "t.sql:11: an INSERT that is cut off"),
         (HEAD + "INSERT INTO `t` VALUES (1,'A',5);\n", "t.sql:11: a row that is not 2 values"),
         ("CREATE TABLE `t` (\n  `id` int\n);\nINSERT INTO `t` VALUES (1);\n", "t.sql:4: t without the column name"),
     ],

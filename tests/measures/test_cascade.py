@@ -63,6 +63,7 @@ def test_divergences_by_hand() -> None:
     assert jensen_shannon(shares, target).tolist() == [1.0, 0.0, 1.0]
     assert normalised_match_distance(shares, target).tolist() == [1.0, 0.0, 0.5]
     assert ordinal_divergence(shares, target).tolist() == pytest.approx([1.0, 0.0, np.sqrt(0.5)])
+    assert normalised_match_distance(np.zeros((1, 3)), target).tolist() == [1.0]  # items without a group
 
 
 def test_fairness_by_hand() -> None:

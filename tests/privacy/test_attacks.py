@@ -18,6 +18,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from evenrank.app.exports.formats import FORMATS
+from evenrank.app.searches.saved_search import make_search
 from evenrank.app.state import AppState
 from tests.app.conftest import client_of
 from tests.privacy.conftest import N_PEOPLE, are_women, title_of
@@ -207,3 +208,15 @@ def test_versions_that_marks_made_say_nothing(client: TestClient, usual: AppStat
     fairness = client.get(f"/api{newer}/fairness").json()
     assert fairness["bands"] == []
     assert "gender" not in fairness["dimensions"]
+
+
+def test_searches_of_one_question_cannot_be_linked_rank_by_rank(usual: AppState, with_totals: AppState) -> None:
+    """If all searches of a question had the same plan, the articles that they show at one rank of one draw would be of
+    the same gender, and a few known ones would tell all others."""
+    agreements = []
+    for state in (usual, with_totals):
+        question = state.parse_question({"title": "Sculptors", "keywords": ["sculptor"], "best": "FA"})
+        one, other = (make_search(state, question) for _ in range(2))
+        agreements.append(float((one.plan == other.plan).mean()))
+    assert agreements[0] < 0.7
+    assert agreements[1] == 1.0

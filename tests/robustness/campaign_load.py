@@ -109,7 +109,11 @@ def start_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
     words = ["serve", folder / "c", "--port", port, "--rate", 100000, "--judgments", folder / "judgments.sqlite"]
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen([*PROGRAM, *map(str, words)], stdout=subprocess.DEVNULL, stderr=log)
-    wait_until_ready(port)
+    try:
+        wait_until_ready(port, process)
+    except AssertionError:
+        print((folder / "log").read_text("utf-8")[-2000:])
+        raise
     return process
 
 

@@ -181,8 +181,11 @@ def kill_refreshes(
     is_dense: bool = False,
     n_visitors: int = 2,
     n_workers: int = 1,
+    minutes: float = float("inf"),
 ) -> Refreshes:
-    """Kill so many commands of refreshes, and workers where there are several; without visitors there is no server."""
+    """Kill so many commands of refreshes, or as many as the time allows, and workers where there are several; without
+    visitors there is no server."""
+    until = time.monotonic() + 60 * minutes
     rng, folder, state = random.Random(seed), place / "c", Refreshes()
     index: list[object] = [
         "index",
@@ -207,7 +210,7 @@ def kill_refreshes(
         for thread in work:
             thread.start()
         try:
-            while state.n_kills < n_kills:
+            while state.n_kills < n_kills and time.monotonic() < until:
                 state.edition += 1
                 imports = edition_words(folder, place / "sources", state.edition)
                 while not refresh(imports, rng, seconds, state) and rng.random() < 0.8:
@@ -231,6 +234,7 @@ def kill_refreshes(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--engine")
     parser.add_argument("--dense", action="store_true")
@@ -238,7 +242,7 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         started = time.monotonic()
-        how = {"engine": asked.engine, "is_dense": asked.dense, "n_workers": asked.workers}
+        how = {"engine": asked.engine, "is_dense": asked.dense, "n_workers": asked.workers, "minutes": asked.minutes}
         state = kill_refreshes(Path(place), asked.kills, asked.seed, **how)
         left = sorted(path.name for path in (Path(place) / "c").iterdir())
     print(f"engine                 {asked.engine or 'tantivy'}{', with vectors' if asked.dense else ''}")

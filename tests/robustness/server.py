@@ -37,8 +37,9 @@ def serving(folder: Path, *options: object, n_files: int = 1024, log: Path | Non
         process.stdout.close()
 
 
-def wait_until_ready(port: int) -> None:
-    for _ in range(100):
+def wait_until_ready(port: int, process: subprocess.Popen[bytes] | None = None) -> None:
+    for _ in range(1500):
+        assert process is None or process.poll() is None, f"the server has ended with {process.returncode}"
         try:
             assert get(port, "/")[0] == 200
             return

@@ -59,6 +59,25 @@ def test_a_sample_with_answers_becomes_a_model(collection: Collection, tmp_path:
     assert table.sum(axis=1) == pytest.approx(np.ones(len(groups)))
 
 
+def test_answers_that_the_model_cannot_carry_are_named(collection: Collection, tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    answered(collection, evenrank.audit_sample(collection, "geography", 160, seed=2), path)
+    rows = list(csv.DictReader(path.open()))
+    rows[0]["checked"] = ""
+    for row in rows[1:]:
+        row["checked"] = "none" if row["checked"] == "Oceania" else row["checked"]
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    found = CliRunner().invoke(cli, ["attributes", "audit", str(collection.path), "--answers", str(path)])
+    assert found.exit_code == 0, found.output
+    notes = found.stderr
+    assert "note: 1 pages without an answer, left out" in notes
+    assert "checked pages of a recorded group belong to none: the model has no such error" in notes
+    assert "no checked page recorded as Oceania has a group: any group is as likely for such pages" in notes
+
+
 def test_people_are_never_judged(collection: Collection, tmp_path: Path) -> None:
     with pytest.raises(EvenrankError, match="never judged one by one"):
         evenrank.audit_sample(collection, "gender")

@@ -13,6 +13,8 @@ import evenrank
 from evenrank.cli.main import cli
 from evenrank.core.records import Run
 from evenrank.core.rng import derive
+from evenrank.io.runs import write_run
+from evenrank.scoring.oracle import oracle_run
 from evenrank.scoring.paired_tests import randomisation_p, randomisation_p_of_rows
 from evenrank.trec.assessment.votes import Vote, cast_votes, open_store, utc_now
 from evenrank.trec.collection import Collection
@@ -93,6 +95,21 @@ def test_the_command_prints_effects(collection: Collection, judging: JudgingFile
     assert task["effects"]["breakdown"].keys() == {"geography", "gender"}
     quick = CliRunner().invoke(cli, [*arguments, "--topics-only"])
     assert "effects" not in json.loads(quick.stdout)["tasks"][0]
+
+
+def test_a_task_of_one_run_does_not_keep_the_other_from_being_told(collection: Collection, tmp_path: Path) -> None:
+    paths = []
+    for name, task in (("a", 1), ("b", 1), ("c", 2)):
+        paths.append(str(tmp_path / name))
+        oracle = oracle_run(collection, task, 0.5, seed=len(paths), name=name)
+        write_run(oracle.run, tmp_path / name)
+    ran = CliRunner().invoke(cli, ["trust", str(collection.path), *paths, "--topics-only"])
+    assert ran.exit_code == 0, ran.output
+    assert "Task 1: ranks by Score" in ran.stdout
+    assert "Task 2" not in ran.stdout
+    assert "note: Task 2 has one run, and no order" in ran.stderr
+    alone = CliRunner().invoke(cli, ["trust", str(collection.path), paths[0], paths[2], "--topics-only"])
+    assert "at least two runs" in str(alone.exception)
 
 
 def test_tests_of_all_pairs_are_those_of_each(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Any, Literal
 
 import h11
+import orjson
 import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -127,14 +128,34 @@ class SafeFormatter(logging.Formatter):
         return terminal_text(hide_passwords(super().format(record)))
 
 
-def show_log(*, is_quiet: bool = False) -> None:
+class JSONFormatter(SafeFormatter):
+    """A JSON object on each line; of a request also its method, route, status and milliseconds, as values."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = {
+            "time": self.formatTime(record, TIME) + "Z",
+            "process": record.process,
+            "level": record.levelname,
+            "logger": record.name,
+            "message": hide_passwords(record.getMessage()),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            line["traceback"] = hide_passwords(self.formatException(record.exc_info))
+        return orjson.dumps(line, default=str).decode()
+
+
+TIME = "%Y-%m-%dT%H:%M:%S"
+
+
+def show_log(*, is_quiet: bool = False, as_json: bool = False) -> None:
     """Print the log of the app and of the server to standard error, each line with date and time in UTC.
 
-    `is_quiet` leaves only what went wrong.
+    `is_quiet` leaves only what went wrong; `as_json` makes each line a JSON object.
     """
-    formatter = SafeFormatter("%(asctime)sZ %(process)d %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
     handler = logging.StreamHandler()
-    handler.setFormatter(formatter)
+    line = "%(asctime)sZ %(process)d %(levelname)s %(message)s"
+    handler.setFormatter(JSONFormatter() if as_json else SafeFormatter(line, TIME))
     handler.addFilter(BoundedLog())
     for name in LOGGERS:
         log = logging.getLogger(name)

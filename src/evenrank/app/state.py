@@ -58,6 +58,7 @@ class LRUCache:
         self.most = most
         self._results: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.Lock()
+        self._making: set[Hashable] = set()
 
     def get(self, key: Hashable, make: Callable[[], R]) -> R:
         """The result for a key, computed if it is not cached; two threads may compute the same one at once."""
@@ -72,6 +73,18 @@ class LRUCache:
             while len(self._results) > self.most:
                 self._results.popitem(last=False)
         return made
+
+    def get_unless_busy(self, key: Hashable, make: Callable[[], R]) -> R | None:
+        """The same, and None while another thread computes it: what many ask for at once is computed once."""
+        with self._lock:
+            if key not in self._results and key in self._making:
+                return None
+            self._making.add(key)
+        try:
+            return self.get(key, make)
+        finally:
+            with self._lock:
+                self._making.discard(key)
 
 
 @dataclass(frozen=True)

@@ -60,5 +60,5 @@ def audit(
         echo_json(found.to_json())
     else:
         click.echo(text_of(found.table()), nl=False)
-    if found.n_open:
-        say(f"{found.n_open:,} pages without an answer, left out")
+    for note in found.notes:
+        say(f"note: {note}")

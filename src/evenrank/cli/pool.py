@@ -319,5 +319,4 @@ def _cells(row: LeftOut) -> list[object]:
     """A run none of whose unique pages was judged is untested: nothing could change."""
     counts = [row.n_unique, row.n_unique_relevant, row.n_topics]
     tested = [shown_number(row.score_without), shown_number(row.change)] if row.n_unique else ["–", "–"]
-    ranks = [row.rank, row.rank_without if row.n_unique else "–"]
-    return [row.run, *counts, shown_number(row.score), *tested, *ranks]
+    return [row.run, *counts, shown_number(row.score), *tested, row.rank, row.rank_without]

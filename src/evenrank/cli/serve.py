@@ -89,10 +89,11 @@ def web_settings(model: ModelChoice, host: str, chosen: dict[str, Any]) -> WebSe
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all.")
 @click.option("--proxy", metavar="ADDRESSES", default="", help="Proxies whose X-Forwarded-For is believed.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that answer.")
+@click.option("--log-json", is_flag=True, help="Write the log as JSON, an object on each line.")
 @add_web_options
 @model_options
 def command(
-    collection: Path, port: int, host: str, proxy: str, workers: int, model: ModelOptions, **chosen: Any
+    collection: Path, port: int, host: str, proxy: str, workers: int, log_json: bool, model: ModelOptions, **chosen: Any
 ) -> None:
     """Serve work lists and saved searches of a collection; it needs an index (`evenrank index DIR`).
 
@@ -115,7 +116,7 @@ def command(
     from evenrank.trec.collection import Collection
 
     start = time.monotonic()
-    show_log(is_quiet=is_quiet())
+    show_log(is_quiet=is_quiet(), as_json=log_json)
     opened = Collection.open(collection)
     say(f"{collection}: {len(opened):,} articles")
     settings = web_settings(model.choose(opened), host, chosen)

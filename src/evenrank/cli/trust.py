@@ -59,9 +59,11 @@ def command(
     is first.
     """
     results = options.score(collection, runs, measures=() if measure is None else (measure,))
+    single = [task for task in results.tasks if len(results.of_task(task)) == 1]
     found = [
         trust(results, task, measure, n_resamples=resamples, power=power, level=level, seed=seed)
         for task in results.tasks
+        if task not in single or len(single) == len(results.tasks)
     ]
     effects: dict[Task, OrderEffects] = {}
     if not topics_only:
@@ -94,4 +96,6 @@ def command(
             click.echo(terminal_text(line))
         for note in (*one.notes, *(effect.notes if effect else ())):
             say(f"note: {note}")
+    for task in single:
+        say(f"note: Task {task} has one run, and no order")
     say_notes(results, with_settings=True)

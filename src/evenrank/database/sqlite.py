@@ -75,6 +75,7 @@ class SqliteFile:
     @property
     def connection(self) -> sqlite3.Connection:
         """This thread's connection."""
+        self._refuse_other_file()
         held: _Held | None = getattr(self._local, "held", None)
         if held is None:
             held = self._local.held = _Held(self._connect())
@@ -139,7 +140,6 @@ class SqliteFile:
         self.close()
 
     def _connect(self) -> sqlite3.Connection:
-        self._refuse_other_file()
         connection = connect(self.path, self.wait_seconds, self.is_durable)
         if self._file is None:
             self._file = _file_at(self.path)
@@ -151,7 +151,8 @@ class SqliteFile:
         return connection
 
     def _refuse_other_file(self) -> None:
-        """An error when the file was removed or replaced: what is written to the one that is open would be lost."""
+        """An error when the file was removed or replaced: what is written to the one that is open would be lost, and
+        threads that come later would see another one."""
         if self._file is not None and _file_at(self.path) != self._file:
             raise StoreUnavailableError(self.path, REPLACED)
 

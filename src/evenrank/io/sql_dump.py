@@ -1,10 +1,13 @@
-"""Rows of a table in an SQL dump of MediaWiki's database, as `mysqldump` writes it: many rows to an INSERT."""
+"""Rows of a table in an SQL dump of MediaWiki's database, as `mysqldump` writes it: many rows to an INSERT.
+
+The rows of an INSERT are all in one line, or each in a line of its own, as newer versions of MariaDB write them.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from evenrank.io.faults import MAX_COUNTED, FaultLog
 from evenrank.io.json_lines import read_lines
@@ -29,10 +32,16 @@ def read_sql_rows(
     What cannot be read goes to `faults`.
     """
     order = tuple(usual)
-    is_inside, n_rows, n_before = False, 0, faults.n_faults
+    is_inside, has_insert, n_before = False, False, faults.n_faults
     created: list[str] = []
+    wanted: list[int] = []
+    n_columns, last, goes_on = 0, 0, False
     for number, line in read_lines(path):
-        if (found := _CREATE.match(line)) is not None:
+        if goes_on and line.lstrip().startswith(b"("):
+            last, goes_on = number, (yield from _rows(path, number, line, 0, n_columns, wanted, faults))
+        elif goes_on:
+            break
+        elif (found := _CREATE.match(line)) is not None:
             is_inside, created = found[1] == table.encode(), []
         elif is_inside and (column := _COLUMN.match(line)) is not None:
             created.append(column[1].decode("utf-8", "replace"))
@@ -48,13 +57,13 @@ def read_sql_rows(
                 fix = f"give the dump of {table} as MediaWiki has it"
                 faults.add(path, number, f"{table} without the column {', '.join(missing)}", fix)
                 return
-            wanted = [named.index(name) for name in columns]
-            for row in _rows(path, number, line, insert.end(), len(named), wanted, faults):
-                n_rows += 1
-                yield number, row
+            wanted, n_columns, has_insert, last = [named.index(name) for name in columns], len(named), True, number
+            goes_on = yield from _rows(path, number, line, insert.end(), n_columns, wanted, faults)
         if faults.n_faults - n_before >= MAX_COUNTED:
             return
-    if not n_rows and faults.n_faults == n_before:
+    if goes_on:
+        faults.add(path, last, "an INSERT that is cut off", "download the file again")
+    if not has_insert and faults.n_faults == n_before:
         faults.add(path, 0, f"no rows of the table {table}", f"give the SQL dump of {table}, plain or gzip")
 
 
@@ -66,22 +75,28 @@ def _rows(
     n_columns: int,
     wanted: Sequence[int],
     faults: FaultLog,
-) -> Iterator[Row]:
-    """The wanted columns of the rows of one INSERT, up to the first that cannot be read."""
+) -> Generator[tuple[int, Row], None, bool]:
+    """The line and the wanted columns of the rows of an INSERT in one line, up to the first that cannot be read.
+
+    Returns whether the INSERT goes on in the next line.
+    """
     pattern = re.compile(rb"\s*\(" + rb"\s*,\s*".join([_VALUE] * n_columns) + rb"\)\s*([,;]|\Z)")
-    at, end = start, b","
+    at, end, length = start, b",", len(line.rstrip())
     while end == b",":
+        if at >= length:
+            return True
         found = pattern.match(line, at)
         if found is None:
             shown = line[at : at + SHOWN].decode("utf-8", "replace")
-            what = f"a row that is not {n_columns} values: {shown!r}" if shown else "an INSERT that is cut off"
+            what = f"a row that is not {n_columns} values: {shown!r}"
             faults.add(path, number, f"{what}, at byte {at:,} of the line", "download the file again")
-            return
+            return False
         values = found.groups()
-        yield tuple([_value(values[3 * column], values[3 * column + 2]) for column in wanted])
+        yield number, tuple([_value(values[3 * column], values[3 * column + 2]) for column in wanted])
         at, end = found.end(), values[-1]
     if end != b";":
         faults.add(path, number, "an INSERT without its semicolon: the file is cut off", "download the file again")
+    return False
 
 
 def _value(text: bytes | None, digits: bytes | None) -> bytes | None:

@@ -91,8 +91,12 @@ def _relative_entropy(p: Floats, q: Floats) -> Floats:
 
 
 def normalised_match_distance(shares: Floats, target: Floats) -> Floats:
-    """NMD of each row of shares from the target, for ordinal groups: Σ |cumulated difference| / (groups − 1)."""
-    gaps = np.abs(np.cumsum(shares, axis=-1) - np.cumsum(target, axis=-1))
+    """NMD of each row of shares from the target, for ordinal groups: Σ |cumulated difference| / (groups − 1).
+
+    At the last group the difference is that of the sums; where items without a group leave part of the shares empty,
+    it is not part of a distance between distributions, and does not count.
+    """
+    gaps = np.abs(np.cumsum(shares, axis=-1) - np.cumsum(target, axis=-1))[..., :-1]
     return np.asarray(gaps.sum(axis=-1) / (shares.shape[-1] - 1), np.float64)
 
 

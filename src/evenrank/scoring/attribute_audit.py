@@ -49,6 +49,18 @@ class AttributeAudit:
     """Pages of the file without an answer."""
 
     @property
+    def notes(self) -> list[str]:
+        """What the model does not carry."""
+        said = [f"{self.n_open:,} pages without an answer, left out"] if self.n_open else []
+        if n_none := int(self.counts[1:, 0].sum()):
+            said.append(f"{n_none:,} checked pages of a recorded group belong to none: the model has no such error")
+        lacking = (self.recorded[1:] > 0) & (self.counts[1:, 1:].sum(axis=1) == 0)
+        if lacking.any():
+            names = ", ".join(name for name, lacks in zip(self.groups, lacking.tolist(), strict=True) if lacks)
+            said.append(f"no checked page recorded as {names} has a group: any group is as likely for such pages")
+        return said
+
+    @property
     def model(self) -> DimensionModel:
         """The audit as a part of the model of what is unknown."""
         rows = [dict(zip(self.groups, row.tolist(), strict=True)) for row in self.counts[1:, 1:]]

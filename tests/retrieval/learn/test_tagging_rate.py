@@ -73,7 +73,8 @@ def test_a_judged_sample_gives_the_rate() -> None:
 
 def test_wilson_interval_of_the_textbook() -> None:
     assert wilson_interval(8, 10) == pytest.approx((0.4901, 0.9433), abs=1e-4)
-    assert wilson_interval(10, 10)[1] == pytest.approx(1.0)
+    assert [wilson_interval(n, n)[1] for n in range(1, 40)] == [1.0] * 39
+    assert [wilson_interval(0, n)[0] for n in range(1, 40)] == [0.0] * 39
 
 
 def test_a_sample_without_training_topics_is_refused(golden_collection: Collection, tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ KINDS = ("text", "sections", "sources", "images", "links")
 """What an article can have too little of, in the order in which it is said to be missing."""
 NOTICES = ("citations", "maintenance")
 """What editors have asked for in an article."""
+RELATED, BROUGHT = "related words", "brought by the project"
+"""Why an article is in a list that has none of its keywords: search found it, or people brought it."""
 FACTS_VERSION = 2
 """Changes when something else is counted, so that earlier counts are not taken for it."""
 GOOD = WORK_ORDER.index("GA")
@@ -196,6 +198,13 @@ class ListedArticle:
     """Importance that the project's banner gives it; empty when it is not known."""
     text_id: str = ""
     """The id of the page where ids are text; `page_id` is then its number in the collection."""
+    is_brought: bool = False
+    """Whether people brought the articles of the list."""
+
+    @property
+    def other_reason(self) -> str:
+        """Why it is here where it has none of the keywords."""
+        return BROUGHT if self.is_brought else RELATED
 
     @property
     def shown_id(self) -> int | str:
@@ -252,6 +261,8 @@ class ArticleList:
     """Importance by page id, where the banner of a project gives it."""
     on_wiki: Mapping[int, WikiFacts] = field(default_factory=dict)
     """What the wiki itself said, by page id; what was counted there is newer than the corpus."""
+    is_brought: bool = False
+    """Whether people brought the articles."""
 
     def __len__(self) -> int:
         return len(self.page_ids)
@@ -334,6 +345,7 @@ class ArticleList:
                 work=None if work is None or work[at, 0] < 0 else WorkCounts(*work[at].tolist()),
                 importance=self.importance.get(int(page), ""),
                 text_id="" if ids is None else ids.text(int(page)),
+                is_brought=self.is_brought,
             )
             for at, (place, page, title, code) in enumerate(
                 zip(chosen, part.page_ids, part.titles(), part.classes(), strict=True)

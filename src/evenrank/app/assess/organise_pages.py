@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import dataclass, fields
 from itertools import groupby
@@ -75,6 +76,7 @@ FILE_NAMES = {
     "machine": "machine.jsonl",
 }
 """Names under which exports are downloaded."""
+DIGEST = re.compile("[0-9a-f]{64}")
 ALL, ALL_NAME = "all", "judgments.zip"
 """All exports, each with the record that says its tiers, scale and coverage."""
 
@@ -261,9 +263,14 @@ def show_entries(request: Request) -> Response:
         start=start,
         size=ROWS,
         faults=judging.remembered.get("log", store, lambda: check_log(store)),
-        name_of=lambda value: names.get(value, value) if isinstance(value, str) else value,
+        name_of=lambda value: short_digest(names.get(value, value)) if isinstance(value, str) else value,
         link=organise_path(request),
     )
+
+
+def short_digest(text: str) -> str:
+    """A text, of a SHA-256 only the beginning, by which people compare it."""
+    return f"{text[:12]}…" if DIGEST.fullmatch(text) else text
 
 
 def show_agreement(request: Request) -> Response:

@@ -263,6 +263,13 @@ def _shown_counts(listing: Listing) -> dict[str, Callable[[ListedArticle], int |
 Counts = Mapping[str, Callable[[ListedArticle], int | None]]
 
 
+def _why(listing: Listing, article: ListedArticle) -> str:
+    """Why an article is in a list; a column that would only say "related words" is left out."""
+    if article.reasons:
+        return ", ".join(article.reasons)
+    return listing.say(article.other_reason) if article.is_brought else ""
+
+
 def _cells(
     listing: Listing, article: ListedArticle, idiom: WikiIdiom, counts: Counts, has_importance: bool
 ) -> dict[str, str]:
@@ -273,9 +280,9 @@ def _cells(
         "Article": article_link(article),
         "Class": idiom.quality_cell(article.quality, CLASSES.index(article.quality)),
         "Size": f'data-sort-value="{article.size_bytes or 0}" | {article.size}',
-        "Region": escape_plain(", ".join(article.regions)),
-        "What is missing": escape_plain(article.missing),
-        "Why it is here": escape_plain(", ".join(article.reasons)),
+        "Region": escape_plain(", ".join(map(listing.say, article.regions))),
+        "What is missing": escape_plain(", ".join(map(listing.say, article.lacking))),
+        "Why it is here": escape_plain(_why(listing, article)),
     }
     cells |= {name: "" if (n := count(article)) is None else str(n) for name, count in counts.items()}
     if has_importance:

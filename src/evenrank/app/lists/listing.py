@@ -37,6 +37,7 @@ def list_articles(state: AppState, work_list: WorkList) -> ArticleList:
         earlier,
         importance={**importance, **work_list.importance},
         on_wiki=on_wiki,
+        is_brought=bool(work_list.left_out[0]),
     )
 
 

@@ -14,10 +14,12 @@ import struct
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address, ip_network
+from itertools import accumulate
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
@@ -37,10 +39,19 @@ GONE = 499
 """Logged and counted for a client that ended the connection before it was answered."""
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 """Methods that are counted by name; clients can invent any number of others."""
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+"""Upper bounds of the histogram of seconds."""
 HELP = {
     "evenrank_requests_total": ("counter", "Requests answered, by method, route and status."),
     "evenrank_request_seconds_total": ("counter", "Time spent on them."),
+    "evenrank_request_duration_seconds": ("histogram", "Time from a request to its answer, by route."),
     "evenrank_articles": ("gauge", "Articles of the collection."),
+    "evenrank_data_timestamp_seconds": (
+        "gauge",
+        "Date of the data, in seconds since 1970; absent where it is unknown.",
+    ),
+    "evenrank_store_up": ("gauge", "1 when the store answered the last /readyz, else 0; absent before the first."),
+    "evenrank_engine_up": ("gauge", "The same of the index."),
     "evenrank_start_time_seconds": ("gauge", "When the server started, in seconds since 1970."),
 }
 
@@ -144,15 +155,22 @@ class SharedTable:
         return False
 
 
+MOST_HELD_BYTES = 64 << 20
+"""Bytes of bodies that a worker holds at once; beyond that, none but short ones are taken."""
+SHORT_BYTES = 64 << 10
+
+
 class TooLargeError(Exception):
-    """The body is longer than allowed."""
+    """The body is longer than allowed, or than there is room for."""
 
 
 class LimitBodies:
-    """Refuses bodies longer than allowed, whether announced or streamed."""
+    """Refuses bodies longer than allowed, whether announced or streamed, and long ones while many are held."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
-        self.app, self.max_bytes = app, max_bytes
+    def __init__(self, app: ASGIApp, max_bytes: int, most_held: int = MOST_HELD_BYTES) -> None:
+        self.app, self.max_bytes, self.most_held = app, max_bytes, most_held
+        self.n_held = 0
+        """Bytes of the bodies of all requests that are being read or answered."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -160,12 +178,18 @@ class LimitBodies:
             return
         announced = Headers(scope=scope).get("content-length", "0")
         n_read, has_started = 0, False
+        refusal = PlainTextResponse(f"The request is longer than {self.max_bytes:,} bytes.\n", 413)
 
         async def receive_limited() -> Message:
-            nonlocal n_read
+            nonlocal n_read, refusal
             message = await receive()
-            n_read += len(message.get("body", b""))
+            n_new = len(message.get("body", b""))
+            n_read, self.n_held = n_read + n_new, self.n_held + n_new
             if n_read > self.max_bytes:
+                raise TooLargeError
+            if n_read > SHORT_BYTES and self.n_held > self.most_held:
+                text = "Too many long requests at once. Please try again in a few seconds.\n"
+                refusal = PlainTextResponse(text, 503, {"Retry-After": "5"})
                 raise TooLargeError
             return message
 
@@ -174,7 +198,6 @@ class LimitBodies:
             has_started = True
             await send(message)
 
-        refusal = PlainTextResponse(f"The request is longer than {self.max_bytes:,} bytes.\n", 413)
         if not announced.isdecimal() or len(announced) > 12 or int(announced) > self.max_bytes:
             await refusal(scope, receive, send)
             return
@@ -183,6 +206,8 @@ class LimitBodies:
         except TooLargeError:
             if not has_started:
                 await refusal(scope, receive, send)
+        finally:
+            self.n_held -= n_read
 
 
 class Buckets:
@@ -276,8 +301,10 @@ class AccessLog:
             await self.app(scope, receive, send_noting)
         finally:
             seconds = time.perf_counter() - start
-            LOG.info("%s %s %d %.0f ms", scope["method"], route_name(scope), status, 1000 * seconds)
-            self.counts.add(scope["method"], route_name(scope), status, seconds)
+            method, route, took_ms = scope["method"], route_name(scope), 1000 * seconds
+            fields = {"method": method, "route": route, "status": status, "milliseconds": round(took_ms, 1)}
+            LOG.info("%s %s %d %.0f ms", method, route, status, took_ms, extra={"fields": fields})
+            self.counts.add(method, route, status, seconds)
 
 
 def route_name(scope: Scope) -> str:
@@ -291,6 +318,8 @@ class RequestCounts:
     """Number and duration of requests, shared by all workers."""
 
     table: SharedTable = field(default_factory=lambda: SharedTable(N_PLACES, KEY_BYTES))
+    durations: SharedTable = field(default_factory=lambda: SharedTable(N_PLACES, KEY_BYTES))
+    """Requests and seconds by route and place in `BUCKETS`."""
     started: float = field(default_factory=time.time)
 
     def add(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -302,18 +331,35 @@ class RequestCounts:
 
         known = method if method in METHODS else "OTHER"
         self.table.update(f"{known} {route[:MAX_ROUTE]} {status}", one_more, lambda pair: pair[0])
+        place = bisect_left(BUCKETS, seconds)
+        self.durations.update(f"{route[:MAX_ROUTE]} {place}", one_more, lambda pair: pair[0])
 
-    def text(self, n_articles: int) -> str:
-        """All counts as Prometheus reads them."""
+    def histogram(self) -> Iterator[str]:
+        """The lines of the histogram, without the name they begin with."""
+        by_route: dict[str, list[Pair]] = {}
+        for key, pair in sorted(self.durations.items()):
+            route, place = key.rsplit(" ", 1)
+            by_route.setdefault(route, [(0.0, 0.0)] * (len(BUCKETS) + 1))[int(place)] = pair
+        for route, pairs in by_route.items():
+            n_up_to = list(accumulate(n for n, _ in pairs))
+            for bound, n in zip((*BUCKETS, "+Inf"), n_up_to, strict=True):
+                yield f'_bucket{{route="{route}",le="{bound}"}} {n:.0f}'
+            yield f'_sum{{route="{route}"}} {sum(seconds for _, seconds in pairs):.6f}'
+            yield f'_count{{route="{route}"}} {n_up_to[-1]:.0f}'
+
+    def text(self, gauges: Mapping[str, float]) -> str:
+        """All counts as Prometheus reads them, with some numbers of the moment."""
         lines: dict[str, list[str]] = {name: [] for name in HELP}
         for key, (n_requests, seconds) in sorted(self.table.items()):
             method, route, status = key.split(" ")
             labels = f'{{method="{method}",route="{route}",status="{status}"}}'
             lines["evenrank_requests_total"].append(f"{labels} {n_requests:.0f}")
             lines["evenrank_request_seconds_total"].append(f"{labels} {seconds:.6f}")
-        lines["evenrank_articles"].append(f" {n_articles}")
-        lines["evenrank_start_time_seconds"].append(f" {self.started:.0f}")
+        lines["evenrank_request_duration_seconds"] += self.histogram()
+        for name, value in {**gauges, "evenrank_start_time_seconds": self.started}.items():
+            lines[name].append(f" {value:.0f}")
         return "".join(
             f"# HELP {name} {text}\n# TYPE {name} {kind}\n" + "".join(f"{name}{line}\n" for line in lines[name])
             for name, (kind, text) in HELP.items()
+            if lines[name]
         )

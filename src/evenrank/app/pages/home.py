@@ -74,8 +74,8 @@ def make_example(state: AppState) -> Example | None:
 
 
 def example_of(state: AppState) -> Example | None:
-    """The example for the data that are served, computed once."""
-    return state.example_cache.get(state.data, lambda: make_example(state))
+    """The example for the data that are served, computed once; None while another thread computes it."""
+    return state.example_cache.get_unless_busy(state.data, lambda: make_example(state))
 
 
 async def prepare_example(app: Starlette) -> None:

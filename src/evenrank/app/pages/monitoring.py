@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -59,6 +60,8 @@ class Readiness:
     def __init__(self) -> None:
         self._running: dict[str, asyncio.Future[bool]] = {}
         self._threads = ThreadPoolExecutor(len(PARTS), thread_name_prefix="ready")
+        self.last: dict[str, str] = {}
+        """What was found when somebody last asked."""
 
     async def ask(self, state: AppState) -> dict[str, str]:
         """`ok` or `away` for each part."""
@@ -68,7 +71,8 @@ class Readiness:
                 self._running[name] = loop.run_in_executor(self._threads, answers, name, state)
         tasks = dict(self._running)
         await asyncio.wait(tasks.values(), timeout=READY_SECONDS)
-        return {name: "ok" if task.done() and task.result() else "away" for name, task in tasks.items()}
+        self.last = {name: "ok" if task.done() and task.result() else "away" for name, task in tasks.items()}
+        return self.last
 
 
 def answers(name: str, state: AppState) -> bool:
@@ -92,10 +96,15 @@ async def ready(request: Request) -> Response:
 
 
 def metrics(request: Request) -> Response:
-    """Requests so far, for Prometheus."""
+    """Requests so far, the age of the data and what the last question about readiness found, for Prometheus."""
     counts: RequestCounts = request.app.state.counts
-    text = counts.text(len(state_of(request).collection))
-    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+    state, readiness = state_of(request), request.app.state.readiness
+    gauges: dict[str, float] = {"evenrank_articles": len(state.collection)}
+    if state.age.date is not None:
+        day = datetime.fromisoformat(f"{state.age.date}-01"[: len("2021-10-01")])
+        gauges["evenrank_data_timestamp_seconds"] = day.replace(tzinfo=UTC).timestamp()
+    gauges |= {f"evenrank_{name}_up": float(word == "ok") for name, word in readiness.last.items()}
+    return PlainTextResponse(counts.text(gauges), media_type="text/plain; version=0.0.4")
 
 
 def robots(_: Request) -> Response:

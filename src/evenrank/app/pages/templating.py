@@ -85,7 +85,14 @@ def _cached_part(template: str, article: ListedArticle, state: AppState, has_vie
         part = environment().get_template(template).render(article=article, state=state, has_views=has_views)
         return Markup(part)  # the template escapes # nosec B704
 
-    shown = (article.title, article.reasons, article.work, article.importance, tuple(article.groups.values()))
+    shown = (
+        article.title,
+        article.reasons,
+        article.is_brought,
+        article.work,
+        article.importance,
+        tuple(article.groups.values()),
+    )
     key = (template, i18n.current(), state.data, article.page_id, has_views, article.views, *shown)
     return state.cell_cache.get(key, render)
 

@@ -33,6 +33,8 @@ NOT_TEXT = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 """Control characters, and marks that turn the direction of text, as part of a regular expression."""
 _NOT_TEXT = re.compile(rf"[{NOT_TEXT}\ud800-\udfff]+")
 """The same with half characters, which JSON does not have."""
+_UTF8 = re.compile(r';\s*charset="?utf-8"?\s*(?=;|$)')
+"""The one encoding of forms; browsers name none."""
 Fields = Mapping[str, str]
 FormHandler = Callable[[Request, Fields], Response]
 JsonHandler = Callable[[Request, dict[str, Any]], Response]
@@ -139,6 +141,9 @@ def parse_form(body: bytes) -> dict[str, str]:
 async def read_parts(request: Request) -> dict[str, str]:
     """The fields of a form with files: of a file its text, and its name as `NAME-file`; an empty file is no field."""
     fields: dict[str, str] = {}
+    kind = request.headers.get("content-type", "").lower()
+    if kind.count("charset") != len(_UTF8.findall(kind)):  # punycode takes minutes for 2 MB, and stops everything
+        raise BadRequestError("The form could not be read.")
     try:
         async with request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS, max_part_size=MAX_PART_BYTES) as form:
             for name, value in form.multi_items():

@@ -248,7 +248,16 @@ def draw_articles(state: AppState, search: SavedSearch, draw: Draw) -> ArticleLi
     reasons = Reasons(search.reasons.words, search.reasons.bits[places])
     relevance = disclosure_of(state, search).relevance(search.relevance[places])
     collection = state.collection_of(search)
-    return ArticleList(collection, draw.page_ids, relevance, reasons, state.facts, importance=search.importance)
+    is_brought = bool(search.left_out[0])
+    return ArticleList(
+        collection,
+        draw.page_ids,
+        relevance,
+        reasons,
+        state.facts,
+        importance=search.importance,
+        is_brought=is_brought,
+    )
 
 
 def search_feedback(store: Database, search: SavedSearch) -> Marks:

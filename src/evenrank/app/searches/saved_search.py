@@ -7,6 +7,7 @@ keeps only these kinds, and every draw fills them with articles of its own.
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from evenrank.app.articles.candidates import find_matches, read_user_articles
 from evenrank.app.articles.collection_view import Corrections
+from evenrank.app.fairness.disclosure import disclosure_for
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import Question
@@ -51,6 +53,20 @@ LEAST_GAIN = 1e-6
 
 REACH = 5.0
 """How many times the number of articles that are expected to be relevant a search may show: people see every one."""
+
+PLAN_NOISE = 0.05
+"""How much relevance varies in the plan of a search, as a standard deviation of its logarithm, where groups of people
+count and no totals of them are shown. Without it, all searches of a question have the same plan, and articles that
+different searches show at the same rank of the same draw are of the same gender."""
+
+
+def blur(prepared: Prepared) -> Prepared:
+    """The candidates with relevance that nobody can compute again; from the system's entropy, for the same reason."""
+    candidates = prepared.candidates
+    noise = np.random.default_rng(secrets.randbits(128)).normal(0.0, PLAN_NOISE, len(candidates))
+    return prepared._replace(
+        candidates=replace(candidates, relevance=np.minimum(candidates.relevance * np.exp(noise), 1.0))
+    )
 
 
 def plan_draws(prepared: Prepared, fairness: float, request: Request) -> tuple[Kinds, dict[str, float]]:
@@ -215,7 +231,8 @@ def make_search(state: AppState, question: Question) -> SavedSearch:
     candidates = prepared.candidates
     length = min(state.settings.draw_length, len(candidates))
     request = Request(2, state.settings.n_planned_draws, length, question.attention_model)
-    plan, certificate = plan_draws(prepared, question.fairness, request)
+    is_hidden = disclosure_for(state, question).hides_people
+    plan, certificate = plan_draws(blur(prepared) if is_hidden else prepared, question.fairness, request)
     return SavedSearch(
         question=question,
         page_ids=candidates.page_ids,

@@ -208,6 +208,7 @@ def encode_index(collection: Collection | FilePath, encoder: EncoderSettings | N
         for scorer in scorers:
             for page_ids in _blocks(engine.page_ids()):
                 scorer.encode(page_ids, f"vectors by {scorer.encoder.name}")
+            scorer.cache.index()
         record_encoders(folder, [scorer.encoder for scorer in scorers])
     return tuple(scorers)
 
@@ -242,6 +243,7 @@ def keep_vectors(
                     is_same[may_differ] = _have_same_texts(known, engine, wanted[may_differ])
                     scorer.cache.take_over(vectors, wanted[is_same])
                 scorer.encode(page_ids, f"vectors by {encoder.name}")
+            scorer.cache.index(vectors if known is not None else None)
     except MissingExtraError as error:
         fix = "or leave the vectors out: evenrank index --no-dense"
         raise EvenrankError(f"{earlier}: has text vectors, which new pages need too: {error} ({fix})") from error

@@ -15,6 +15,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.retrieval.encode import vector_graph
+from evenrank.retrieval.encode.vector_graph import VectorGraph, change_graph, has_usearch, write_graph
+
 N_BUFFERED = 64
 """Records that are written at a time, and may be lost when the work is interrupted."""
 
@@ -178,6 +181,7 @@ class VectorCache:
             append_records(self.path, self._dtype, (self._record(page_id, vector) for page_id, vector in pages))
         finally:
             self._records = _Records(read_file_records(self.path, self._dtype))
+            self.__dict__.pop("_graph", None)
 
     def take_over(self, other: VectorCache, page_ids: NDArray[np.integer]) -> None:
         """Append the vectors that another file has of these pages."""
@@ -207,16 +211,66 @@ class VectorCache:
         """The mean of all vectors."""
         return self._records.mean
 
+    @property
+    def graph_path(self) -> Path:
+        """The file of the graph, which is made once there are many vectors (`index`)."""
+        return self.path.with_suffix(".graph")
+
+    @cached_property
+    def _graph(self) -> VectorGraph | None:
+        """What finds near vectors; None where all are compared."""
+        if len(self) <= vector_graph.EXACT_UP_TO or not has_usearch() or not self.graph_path.is_file():
+            return None
+        return VectorGraph.open(self.graph_path, len(self))
+
+    def index(self, earlier: VectorCache | None = None) -> None:
+        """Make the graph of a large file, from that of an earlier one if most vectors are the same; none without the
+        extra `ann`."""
+        self.__dict__.pop("_graph", None)
+        if len(self) <= vector_graph.EXACT_UP_TO or not has_usearch() or self._graph is not None:
+            return
+        page_ids, label = self._records.page_ids, f"graph of {self.path.stem}"
+        if earlier is not None and earlier._graph is not None:
+            is_same = earlier._has_same(self)
+            kept, added = page_ids[is_same], page_ids[~is_same]
+            removed = np.setdiff1d(earlier._records.page_ids, kept, assume_unique=True)
+            if len(added) + len(removed) <= vector_graph.MOST_CHANGED * len(page_ids):
+                change_graph(earlier.graph_path, self.graph_path, removed, added, self._packed(~is_same), label)
+                self.__dict__.pop("_graph", None)
+                return
+        write_graph(self.graph_path, page_ids, self._packed(np.ones(len(page_ids), bool)), label)
+        self.__dict__.pop("_graph", None)
+
+    def _packed(self, is_wanted: NDArray[np.bool_]) -> NDArray[np.int8]:
+        """Some vectors as they are kept, without their scale, in the order of page ids."""
+        return np.asarray(self._records.values["values"][self._records.order[is_wanted]])
+
+    def _has_same(self, other: VectorCache) -> NDArray[np.bool_]:
+        """Whether each page of another file, in the order of page ids, has the same vector here."""
+        mine, theirs = self._records, other._records
+        at = np.minimum(np.searchsorted(mine.page_ids, theirs.page_ids), max(len(mine.page_ids) - 1, 0))
+        is_same: NDArray[np.bool_] = mine.page_ids[at] == theirs.page_ids
+        for start in range(0, len(at), BLOCK):
+            part = slice(start, start + BLOCK)
+            one, two = mine.values["values"][mine.order[at[part]]], theirs.values["values"][theirs.order[part]]
+            is_same[part] &= (one == two).all(axis=1)
+        return is_same
+
     def nearest(
         self, vector: NDArray[np.floating], n: int, up_to_page_id: int | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The n pages whose vectors have the largest dot product with a vector, and those products; ties by page id.
 
-        Exact: every vector is compared. Only pages up to a page id, if one is given.
+        Every vector is compared, or those that the graph of a large file is near to. Only pages up to a page id, if one
+        is given; then every vector is compared.
         """
         records = self._records
-        near = records.similarities(vector)[records.order]
-        page_ids = records.page_ids
+        if self._graph is not None and up_to_page_id is None:
+            page_ids = np.sort(self._graph.near(vector, n))
+            near = dot_products(self.get(page_ids), vector)
+        else:
+            page_ids = records.page_ids
+            near = records.similarities(vector)[records.order]
         if up_to_page_id is not None:
             n_allowed = int(np.searchsorted(page_ids, up_to_page_id, side="right"))
             near, page_ids = near[:n_allowed], page_ids[:n_allowed]

@@ -77,4 +77,4 @@ def wilson_interval(n_hits: int, n: int) -> tuple[float, float]:
     share, square = n_hits / n, Z * Z
     centre = (share + square / (2 * n)) / (1 + square / n)
     half = Z * sqrt(share * (1 - share) / n + square / (4 * n * n)) / (1 + square / n)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
+    return centre - half if n_hits else 0.0, centre + half if n_hits < n else 1.0
