@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import evenrank
 from evenrank.core.exposure import parse_attention
 from evenrank.core.problem import QueryView
 from evenrank.core.rng import derive
-from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
+from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError, WrongTypeError
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
 from evenrank.trec.generate.settings import world_settings
 
@@ -130,3 +131,12 @@ def test_a_campaign_as_an_object(tmp_path: Path) -> None:
 def test_a_policy_that_reads_texts_is_named(items: Any) -> None:
     with pytest.raises(EvenrankError, match="policy mmr compares texts"):
         evenrank.rerank(items, GROUPS, policy=evenrank.POLICIES["mmr"])  # type: ignore[arg-type]
+
+
+def test_without_pandas_every_result_says_what_to_install(
+    scores: evenrank.ItemScores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for result in (scores, evenrank.compare(scores, "bad"), evenrank.trust(scores)):
+        with pytest.raises(MissingExtraError, match=r"evenrank\[pandas\]"):
+            result.to_pandas()

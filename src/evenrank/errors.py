@@ -18,7 +18,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 MAX_FOUND = 1000
 """Characters that are quoted of what was found; a file may consist of one value."""
@@ -242,6 +243,14 @@ def shown_value(value: object) -> str:
     """A value as messages repeat it."""
     text = repr(value)
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "…"
+
+
+def load_extra(module: str, need: str, extra: str) -> Any:
+    """A module of an optional package; MissingExtraError, which says what to install, without it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(need, extra) from error
 
 
 def unknown_name(kind: str, name: object, known: Iterable[object], hint: str = "") -> str:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import evenrank
 from evenrank.core.protocol import OFFICIAL_2021
 from evenrank.core.safe_text import cell_text
 from evenrank.errors import EvenrankError
@@ -24,7 +25,7 @@ from evenrank.scoring.tables.delimited import csv_of, tsv_of
 from evenrank.scoring.tables.html import html_of
 from evenrank.scoring.tables.latex import latex_of
 from evenrank.scoring.tables.results import runs_table
-from evenrank.scoring.tables.table import Column, Table, text_of
+from evenrank.scoring.tables.table import Column, Table, TableResult, text_of
 from evenrank.scoring.topic_targets import topic_targets
 
 from .csv_rows import read_csv
@@ -197,3 +198,21 @@ def test_a_safe_cell_is_no_formula_once_blanks_are_stripped(text: str) -> None:
 
 def test_blanks_do_not_hide_a_formula() -> None:
     assert cell_text(" \t=cmd()") == "'=cmd()"
+
+
+def test_results_are_text_html_and_latex() -> None:
+    class Two(TableResult):
+        def _shown(self) -> tuple[list[Table], list[str]]:
+            table = Table((Column("a & b"),), ((0.5,),), "One")
+            return [table, table], ["note: <few>"]
+
+    assert str(Two()) == repr(Two()) == f"{text_of(Two()._shown()[0][0])}\n" * 2 + "note: <few>\n"
+    assert Two()._repr_html_().count("<table") == 2
+    assert Two()._repr_html_().endswith("<p>note: &lt;few&gt;</p>\n")
+    assert Two().to_latex().count(r"\begin{tabular}{r}") == 2
+
+
+@pytest.mark.parametrize("name", ["Comparisons", "DepthCurves", "Experiment", "OrderEffects", "Results", "Sensitivity"])
+def test_results_are_shown_as_their_tables(name: str) -> None:
+    assert issubclass(getattr(evenrank, name), TableResult)
+    assert getattr(evenrank, name).__repr__ is TableResult.__repr__, "a dataclass would write one of its own"

@@ -12,7 +12,6 @@ from evenrank.cli.scoring_options import DEPTHS, ScoringOptions, scoring_options
 from evenrank.cli.talk import say
 from evenrank.io.runs import split_name
 from evenrank.scoring.compare import compare
-from evenrank.scoring.tables.comparisons import compare_table
 
 
 @click.command("compare")
@@ -42,7 +41,7 @@ def command(
     paths, name = with_baseline(runs, baseline)
     results = options.score(collection, paths, measures=measures)
     comparisons = compare(results, name, test, measures or None, seed)
-    print_tables([compare_table(comparisons)], comparisons.to_json(), form)
+    print_tables([comparisons.table()], comparisons.to_json(), form)
     say_notes(results, with_settings=form != "json")
     for note in comparisons.notes:
         say(note)

@@ -52,8 +52,9 @@ def run_command(study: Path, output: Path | None, workers: int, check: bool) -> 
 
     Finished trials are kept in the folder. An interrupted study resumes, and a changed one computes what is new.
     """
-    from evenrank.experiments.report import regret_table, text_of
+    from evenrank.experiments.report import regret_table
     from evenrank.experiments.study import read_study
+    from evenrank.scoring.tables.table import text_of
 
     asked = read_study(study)
     if check:

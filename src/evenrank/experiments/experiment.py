@@ -26,6 +26,7 @@ from evenrank.experiments.tune import Tuned, TuneTask, run_tasks, usual_tuning_m
 from evenrank.measures.registry import Named, as_measure
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.scoring.paired_tests import TESTS, holm
+from evenrank.scoring.tables.table import Table, TableResult
 from evenrank.trec.generate.generate import generate_collection
 from evenrank.trec.generate.settings import GenerateSettings
 
@@ -123,8 +124,8 @@ class Regret:
     """Upper limit from resampled queries, at a level that holds for all data sets of the task together."""
 
 
-@dataclass(frozen=True)
-class Experiment:
+@dataclass(frozen=True, repr=False)
+class Experiment(TableResult):
     """The result of a study."""
 
     study: Study
@@ -203,12 +204,10 @@ class Experiment:
 
         return write_study(self, Path(folder))
 
-    def __str__(self) -> str:
-        from evenrank.experiments.report import scores_table, text_of
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        from evenrank.experiments.report import scores_table
 
-        return "\n".join(text_of(scores_table(self, data, task)) for data, task in self.groups)
-
-    __repr__ = __str__
+        return [scores_table(self, data, task) for data, task in self.groups], []
 
 
 def _values(cells: Sequence[Cell], measure: str) -> NDArray[np.float64]:

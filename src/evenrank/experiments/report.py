@@ -9,40 +9,24 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from evenrank.core.records import Task
 from evenrank.core.safe_text import figure_text
 from evenrank.errors import MissingExtraError
 from evenrank.experiments.experiment import Experiment, Regret
 from evenrank.experiments.tradeoff import AXES
 from evenrank.experiments.tune import shown_settings
-from evenrank.io.atomic import atomic_file
+from evenrank.io.atomic import atomic_file, write_json
 from evenrank.io.figures import clean_axes, direction_label, figure_style, look_of, new_figure, save_figure_as
 from evenrank.measures.registry import as_measure
 from evenrank.scoring.tables.delimited import tsv_of
-from evenrank.scoring.tables.html import html_of
+from evenrank.scoring.tables.html import html_of, page_of
 from evenrank.scoring.tables.latex import latex_of
-from evenrank.scoring.tables.table import Cell, Column, Table, text_of
+from evenrank.scoring.tables.table import Cell, Column, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["scores_table", "text_of", "write_study"]
-
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a }}
-table {{ border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }}
-th, td {{ padding: .25rem .6rem; border-bottom: 1px solid #d9d9d9; text-align: left }}
-caption {{ text-align: left; color: #555; padding: .25rem 0 }}
-img {{ max-width: 100%; height: auto }}
-</style></head><body><h1>{title}</h1>
-{body}
-</body></html>
-"""
+__all__ = ["scores_table", "write_study"]
 
 
 def scores_table(result: Experiment, data: str, task: Task) -> Table:
@@ -159,9 +143,9 @@ def write_study(result: Experiment, folder: Path) -> Path:
             for cell in result.cells
             if (cell.data, cell.task) == (data, task) and cell.error
         ]
-    _write_bytes(folder / "results.json", orjson.dumps(_without_nan(result.to_json()), option=orjson.OPT_INDENT_2))
+    write_json(folder / "results.json", _without_nan(result.to_json()))
     page = folder / "report.html"
-    _write_bytes(page, PAGE.format(title=escape(result.study.title), body="".join(body)).encode())
+    _write_bytes(page, page_of(result.study.title, body).encode())
     return page
 
 
@@ -169,9 +153,9 @@ def write_comparison(folder: Path, title: str, tables: Mapping[str, Table], note
     """Named tables as LaTeX and TSV, all of them on the page `report.html`, and the record as `results.json`."""
     body = [part for name, table in tables.items() for part in _write(table, folder / "tables", name)]
     body.append("<ul>\n" + "".join(f"<li>{escape(note)}</li>\n" for note in notes) + "</ul>\n")
-    _write_bytes(folder / "results.json", orjson.dumps(_without_nan(record), option=orjson.OPT_INDENT_2) + b"\n")
+    write_json(folder / "results.json", _without_nan(record))
     page = folder / "report.html"
-    _write_bytes(page, PAGE.format(title=escape(title), body="".join(body)).encode())
+    _write_bytes(page, page_of(title, body).encode())
     return page
 
 

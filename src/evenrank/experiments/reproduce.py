@@ -25,7 +25,7 @@ from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError
 from evenrank.experiments.data import checksum
 from evenrank.experiments.experiment import world_folder
-from evenrank.io.atomic import atomic_file
+from evenrank.io.atomic import write_json
 from evenrank.io.runs import write_run
 from evenrank.measures.registry import MAIN
 from evenrank.parallel import map_batches
@@ -498,6 +498,5 @@ def _make_batch(batch: RunBatch) -> list[str]:
             "seed": batch.seed,
             "evenrank_version": version("evenrank"),
         }
-        with atomic_file(_record_path(batch.folder, run)) as file:
-            file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")
+        write_json(_record_path(batch.folder, run), record)
     return [run.name for run, _ in batch.runs]

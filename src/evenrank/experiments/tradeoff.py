@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.exposure import Attention
+from evenrank.core.frames import pandas_frame
 from evenrank.core.records import Task
 from evenrank.core.safe_text import figure_text
 from evenrank.errors import EvenrankError
@@ -20,8 +21,7 @@ from evenrank.ranking.pareto import WEIGHTS, check_weights
 from evenrank.ranking.rerank import rerank
 from evenrank.scoring.results import ItemScores
 from evenrank.scoring.score import score
-from evenrank.scoring.tables.html import html_of
-from evenrank.scoring.tables.table import Cell, Column, Table, text_of
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +43,8 @@ def upward(name: str, task: Task) -> float:
     return 1.0 if as_measure(name, task).higher_is_better else -1.0
 
 
-@dataclass(frozen=True)
-class Tradeoff:
+@dataclass(frozen=True, repr=False)
+class Tradeoff(TableResult):
     """The scores of a policy at each value of the setting that weighs fairness."""
 
     policy: str
@@ -93,9 +93,7 @@ class Tradeoff:
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame: a row per value."""
-        import pandas as pd
-
-        return pd.DataFrame(self.to_json()["points"])
+        return pandas_frame(self.to_json()["points"])
 
     def plot(self) -> Figure:
         """Relevance against fairness; values on the frontier are filled. Needs the extra `report`."""
@@ -113,13 +111,8 @@ class Tradeoff:
             clean_axes(axes)
         return figure
 
-    def __str__(self) -> str:
-        return text_of(self.table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_of(self.table())
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        return [self.table()], []
 
 
 def tradeoff(

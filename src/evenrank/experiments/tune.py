@@ -10,8 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-import orjson
-
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
@@ -21,10 +19,10 @@ from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.experiments.data import CollectionData, OwnData, PolicyChoice, StudyData, policy_name
 from evenrank.experiments.search_space import MAX_DRAWS, Chosen, Space, draw_settings, policy_space
 from evenrank.experiments.trials import Trial, TrialScores, run_trials
-from evenrank.io.atomic import atomic_file
+from evenrank.io.atomic import write_json
 from evenrank.measures.registry import Named, as_measure, listed_measures
 from evenrank.policies.registry import make_policy
-from evenrank.scoring.tables.table import Cell, Column, Table, text_of
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
 from evenrank.trec.collection import Collection
 from evenrank.trec.target_choice import Target
 
@@ -53,8 +51,8 @@ class Tried:
     error: str = ""
 
 
-@dataclass(frozen=True)
-class Tuned:
+@dataclass(frozen=True, repr=False)
+class Tuned(TableResult):
     """The best settings that were tried, and everything that was."""
 
     data: str
@@ -119,8 +117,7 @@ class Tuned:
 
     def write(self, path: FilePath) -> Path:
         """The record as a JSON file."""
-        with atomic_file(path) as file:
-            file.write(orjson.dumps(self.record(), option=orjson.OPT_INDENT_2) + b"\n")
+        write_json(path, self.record())
         return Path(path)
 
     def table(self) -> Table:
@@ -133,10 +130,8 @@ class Tuned:
         caption = f"{self.policy} on {len(self.queries)} training queries of {self.data}: " + ", ".join(self.measures)
         return Table(columns, tuple(rows), caption)
 
-    def __str__(self) -> str:
-        return text_of(self.table())
-
-    __repr__ = __str__
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        return [self.table()], []
 
 
 def shown_settings(settings: Chosen) -> str:

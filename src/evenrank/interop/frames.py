@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.frames import pandas_frame
 from evenrank.core.records import Run, Split, Task
 from evenrank.core.text_ids import TextIds, check_text_id
 from evenrank.errors import EvenrankError
@@ -66,8 +67,6 @@ def _rankings(
 
 def run_to_frame(run: Run) -> pd.DataFrame:
     """The run as a result frame; ranks from 0 as PyTerrier has them, scores falling with the rank."""
-    import pandas as pd
-
     lengths = np.diff(run.starts)
     ranks = np.arange(len(run.pages)) - np.repeat(run.starts[:-1], lengths)
     scores = run.scores if run.scores is not None else (np.repeat(lengths, lengths) - ranks).astype(float)
@@ -79,30 +78,23 @@ def run_to_frame(run: Run) -> pd.DataFrame:
     }
     if run.task == 2:
         columns["repeat"] = np.repeat(run.repeats, lengths)
-    return pd.DataFrame(columns)
+    return pandas_frame(columns)
 
 
 def topics_frame(collection: Collection, split: Split | None = None) -> pd.DataFrame:
     """Topics as a frame (qid, query): the query is the title and the keywords."""
-    import pandas as pd
-
     chosen = [topic for topic in collection.topics if split in (None, topic.split)]
     rows = [{"qid": str(topic.id), "query": " ".join([topic.title, *topic.keywords])} for topic in chosen]
-    return pd.DataFrame(rows, columns=["qid", "query"])
-
-
-def _docnos(collection: Collection, pages: NDArray[np.int32]) -> list[str]:
-    return [str(collection.shown_id(page)) for page in pages.tolist()]
+    return pandas_frame(rows, columns=["qid", "query"])
 
 
 def qrels_frame(collection: Collection, split: Split | None = None) -> pd.DataFrame:
     """Judgments as a frame (qid, docno, label): relevant pages 1, pages judged and found not relevant 0."""
-    import pandas as pd
-
-    parts = []
+    rows: list[tuple[str, str, int]] = []
     for topic in collection.topics:
         if split in (None, topic.split):
             judged = topic.rel_docs if topic.assessed_docs is None else np.union1d(topic.rel_docs, topic.assessed_docs)
-            labels = np.isin(judged, topic.rel_docs).astype(int)
-            parts.append(pd.DataFrame({"qid": str(topic.id), "docno": _docnos(collection, judged), "label": labels}))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["qid", "docno", "label"])
+            labels = np.isin(judged, topic.rel_docs).astype(int).tolist()
+            pages = map(str, map(collection.shown_id, judged.tolist()))
+            rows += zip(repeat(str(topic.id)), pages, labels, strict=False)
+    return pandas_frame(rows, columns=["qid", "docno", "label"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenrank.errors import MissingExtraError
+from evenrank.errors import load_extra
 from evenrank.interop.frames import run_from_frame
 from evenrank.interop.measure_strings import iter_calc, parse_measure
 from evenrank.trec.collection import Collection
@@ -19,10 +19,7 @@ def ir_measure(text: str, collection: Collection) -> Any:
     Judgments come from the collection; those that ir_measures is given only tell it which topics to score. A topic
     without judgments in the collection, or without a ranking, has the value 0, as ir_measures has it.
     """
-    try:
-        import ir_measures
-    except ImportError as error:
-        raise MissingExtraError("measure objects of ir_measures", "interop") from error
+    ir_measures = load_extra("ir_measures", "measure objects of ir_measures", "interop")
     parse_measure(text)
 
     judged = {topic.id for topic in collection.topics if len(topic.rel_docs)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenrank.core.records import Run
-from evenrank.errors import MissingExtraError
+from evenrank.errors import load_extra
 
 if TYPE_CHECKING:
     from evenrank.ranking.reranked import Reranked
@@ -17,10 +17,7 @@ def to_ranx(rankings: Reranked | Run, name: str = "") -> Any:
     ranx orders documents by score, so each gets the number of documents from its rank on. In the other direction
     `evenrank.score` and `evenrank.rerank` take runs and qrels of ranx as they are.
     """
-    try:
-        import ranx
-    except ImportError as error:
-        raise MissingExtraError("a run of ranx", "ranx") from error
+    ranx = load_extra("ranx", "a run of ranx", "ranx")
     lists = _run_lists(rankings) if isinstance(rankings, Run) else _first_lists(rankings)
     scored = {
         query: {item: float(len(items) - place) for place, item in enumerate(items)} for query, items in lists.items()

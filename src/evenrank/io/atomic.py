@@ -10,6 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+import orjson
+
+from evenrank.core.types import FilePath
 from evenrank.errors import input_error, reason_of
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -52,6 +55,12 @@ def atomic_file(path: str | os.PathLike[str], *, is_private: bool = False) -> It
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_json(path: FilePath, record: object) -> None:
+    """Plain data as an indented JSON file, complete or not at all."""
+    with atomic_file(path) as file:
+        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY) + b"\n")
 
 
 def _refuse_database(path: Path) -> None:

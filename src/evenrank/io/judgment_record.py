@@ -16,7 +16,7 @@ import orjson
 
 from evenrank.core.types import FilePath
 from evenrank.errors import input_error
-from evenrank.io.atomic import atomic_file
+from evenrank.io.atomic import write_json
 
 FORMAT = "evenrank-judgments"
 VERSION = 1
@@ -52,8 +52,7 @@ def sha256_of(path: FilePath) -> str:
 def write_judgment_record(path: FilePath, record: dict[str, Any]) -> None:
     """Write the record of the judgments in a file, complete or not at all."""
     head = {"format": FORMAT, "version": VERSION, "file": Path(path).name, "sha256": sha256_of(path)}
-    with atomic_file(judgment_record_path(path)) as file:
-        file.write(orjson.dumps(head | record, option=orjson.OPT_INDENT_2) + b"\n")
+    write_json(judgment_record_path(path), head | record)
 
 
 def read_judgment_record(path: FilePath) -> JudgmentRecord | None:

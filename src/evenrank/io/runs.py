@@ -19,7 +19,7 @@ from evenrank.core.safe_text import path_text
 from evenrank.core.text_ids import TextIds
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, Fault, InputError
-from evenrank.io.atomic import atomic_file
+from evenrank.io.atomic import atomic_file, write_json
 from evenrank.io.run_rows import RunRows, read_rows
 
 MAX_FAULTS = 50
@@ -205,5 +205,4 @@ def _titles(record: dict[str, Any]) -> dict[int, str]:
 
 def write_record(record: dict[str, Any], run_path: str | os.PathLike[str]) -> None:
     """Write the record beside a run as an indented JSON file, complete or not at all."""
-    with atomic_file(record_path(run_path)) as file:
-        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY) + b"\n")
+    write_json(record_path(run_path), record)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evenrank.core.allowed import Share, Weight
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
-from evenrank.errors import EvenrankError, MissingExtraError
+from evenrank.errors import EvenrankError, load_extra
 from evenrank.policies.diversification import (
     background_share,
     counted_rows,
@@ -207,11 +207,7 @@ def train_trees(training: Sequence[TrainingTopic], request: Request) -> str:
 
 
 def _lightgbm() -> Any:
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise MissingExtraError("LambdaMART", "learn") from error
-    return lightgbm
+    return load_extra("lightgbm", "LambdaMART", "learn")
 
 
 @lru_cache(maxsize=4)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenrank.core.exposure import Attention
+from evenrank.core.frames import pandas_frame
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task
 from evenrank.core.rng import derive
@@ -97,9 +98,7 @@ class Frontiers:
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame: a row per topic and weight, the mean last."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
+        return pandas_frame(self.rows())
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draw the frontier to a .pdf, .png or .svg file."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.core.exposure import Attention
+from evenrank.core.frames import pandas_frame
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task, Topic
 from evenrank.core.settings import Settings
@@ -77,18 +78,12 @@ class RankedTopics:
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame: a row per ranked page."""
-        from evenrank.errors import MissingExtraError
-
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("a data frame", "pandas") from error
         rows = [
             (topic, repeat, rank, page)
             for topic, repeat, pages in self.run.rankings()
             for rank, page in enumerate(self.run.shown_ids(pages), 1)
         ]
-        return pd.DataFrame(rows, columns=["topic", "ranking", "rank", "page_id"])
+        return pandas_frame(rows, columns=["topic", "ranking", "rank", "page_id"])
 
     def __repr__(self) -> str:
         proven = self.certificate

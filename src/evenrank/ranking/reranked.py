@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.frames import pandas_frame, polars_frame
 from evenrank.core.types import Floats
-from evenrank.errors import MissingExtraError
 from evenrank.policies.optimal.sequence import loss_in_words
 
 if TYPE_CHECKING:
@@ -237,19 +237,11 @@ class Reranked:
 
     def to_pandas(self) -> pd.DataFrame:
         """A pandas frame: a row per ranked item."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("a data frame", "pandas") from error
-        return pd.DataFrame(self.rows())
+        return pandas_frame(self.rows())
 
     def to_polars(self) -> Any:
         """A polars frame: a row per ranked item."""
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtraError("a polars frame", "polars") from error
-        return pl.DataFrame(self.rows())
+        return polars_frame(self.rows())
 
     def __repr__(self) -> str:
         n_rankings = self.rankings.n_rankings

@@ -9,11 +9,11 @@ from typing import Any
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task
 from evenrank.core.types import FilePath
-from evenrank.measures.registry import MAIN, as_measure
+from evenrank.measures.registry import MAIN, Named, as_measure, listed_measures
 from evenrank.scoring.evaluate import evaluate, given_runs
 from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.results import Results
-from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
 from evenrank.trec.collection import Collection, as_collection, as_run
 
 OVERALL = "all"
@@ -22,8 +22,8 @@ QUICK = 2
 """Resamples for attributes, whose intervals are not shown."""
 
 
-@dataclass(frozen=True)
-class AttributeResults:
+@dataclass(frozen=True, repr=False)
+class AttributeResults(TableResult):
     """The same runs scored on several choices of groups."""
 
     overall: Results
@@ -41,6 +41,9 @@ class AttributeResults:
             rows.append((run.run, *parts, run.scores[shown.key]))
         return Table((Column("run"), *columns), tuple(rows), f"Task {task}: {shown.key} by attribute")
 
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        return [self.table(task) for task in self.overall.tasks], []
+
     def to_json(self) -> dict[str, Any]:
         """The JSON of all dimensions together, with the scores of each part under `attributes`."""
         parts = []
@@ -56,14 +59,14 @@ def evaluate_attributes(
     runs: Run | FilePath | Iterable[Run | FilePath],
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     *,
-    measures: Iterable[str] | str = (),
+    measures: Named | Iterable[Named] = (),
     **settings: Any,
 ) -> AttributeResults:
     """The scores of runs on each dimension of the protocol alone, on each of its sets, and on all of them."""
     opened = as_collection(collection)
     loaded = [as_run(opened, run) for run in given_runs(runs)]
     chosen = settle_protocol(protocol, **settings)
-    listed = measures if isinstance(measures, str) else tuple(measures)
+    listed = listed_measures(measures)
     overall = evaluate(opened, loaded, chosen, measures=listed)
     quick = replace(chosen, n_resamples=QUICK)
     scored = opened.default_groups(chosen.dimensions)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.frames import pandas_frame
 from evenrank.core.protocol import Protocol
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.measures.measure import Measure
@@ -17,6 +18,7 @@ from evenrank.measures.registry import Named, listed_measures
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.paired_tests import TESTS, holm
 from evenrank.scoring.results import Results, RunResult
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult, interval_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,8 +53,8 @@ class Comparison:
     """Topics that are compared: those of both runs on which the measure is defined for both."""
 
 
-@dataclass(frozen=True)
-class Comparisons:
+@dataclass(frozen=True, repr=False)
+class Comparisons(TableResult):
     """All runs against one baseline."""
 
     baseline: str
@@ -74,26 +76,49 @@ class Comparisons:
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame: a row per run and measure."""
-        import pandas as pd
-
         records = [asdict(row) for row in self.rows]
         for record in records:
             record |= record.pop("interval")
-        return pd.DataFrame(records)
+        return pandas_frame(records)
 
-    def __str__(self) -> str:
-        from evenrank.scoring.tables.comparisons import compare_table
-        from evenrank.scoring.tables.table import text_of
+    def table(self) -> Table:
+        """A row per measure and run: means, difference, its interval, topics won and lost, p before and after Holm."""
+        columns = (
+            Column("run"),
+            Column("measure"),
+            Column("baseline_mean", "baseline"),
+            Column("mean"),
+            Column("difference"),
+            Column("ci", interval_label(self.protocol)),
+            Column("wins", "won"),
+            Column("ties", "tied"),
+            Column("losses", "lost"),
+            Column("p"),
+            Column("p_holm", "p (Holm)"),
+            Column("verdict"),
+        )
+        rows: list[tuple[Cell, ...]] = [
+            (
+                row.run,
+                row.measure,
+                row.baseline_mean,
+                row.mean,
+                row.difference,
+                row.interval,
+                row.wins,
+                row.ties,
+                row.losses,
+                row.p,
+                row.p_holm,
+                row.verdict,
+            )
+            for row in self.rows
+        ]
+        caption = f"Against {self.baseline}: paired {self.test} over topics, Holm-corrected per measure"
+        return Table(columns, tuple(rows), caption)
 
-        return text_of(compare_table(self))
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from evenrank.scoring.tables.comparisons import compare_table
-        from evenrank.scoring.tables.html import html_of
-
-        return html_of(compare_table(self))
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        return [self.table()], [f"note: {note}" for note in self.notes]
 
 
 def compare(

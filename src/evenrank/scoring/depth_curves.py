@@ -17,7 +17,7 @@ from evenrank.measures.registry import as_measure
 from evenrank.scoring.evaluate import evaluate, given_runs
 from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.results import Results
-from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
 from evenrank.trec.collection import Collection, as_collection, as_run
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ STYLES = ("-", "--", ":", "-.")
 """Lines of runs beyond the colours differ by style."""
 
 
-@dataclass(frozen=True)
-class DepthCurves:
+@dataclass(frozen=True, repr=False)
+class DepthCurves(TableResult):
     """Means over topics of nDCG, AWRF and Score on the first ranks, by run and depth."""
 
     results: Results
@@ -57,6 +57,9 @@ class DepthCurves:
             by_measure = [self.values(run, name) for name in MEASURES]
             rows += [(run, *row) for row in zip(self.depths, *by_measure, strict=True)]
         return Table((Column("run"), Column("depth"), *columns), tuple(rows), "Task 1 by depth")
+
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        return [self.table()], []
 
     def to_json(self) -> dict[str, Any]:
         """Protocol, depths and the values of each run by measure, in the order of the depths."""

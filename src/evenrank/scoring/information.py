@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.frames import pandas_frame
 from evenrank.core.groups import UNKNOWN_MASK
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PAPER_2021, Protocol
 from evenrank.core.records import Task
@@ -118,9 +119,7 @@ class InformationCosts:
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame: a row for each policy and condition."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
+        return pandas_frame(self.rows())
 
     def __repr__(self) -> str:
         n_conditions = len(next(iter(self.scores.values())))

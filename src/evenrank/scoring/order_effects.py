@@ -27,7 +27,7 @@ from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.rejudged import scorer
 from evenrank.scoring.scorer import mean_of_defined
 from evenrank.scoring.sensitivity import BLENDS, kendall_tau, main_by_topic, scored_dimensions, with_errors
-from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
 from evenrank.trec.assessment.agreement import graded_pages
 from evenrank.trec.assessment.coverage import settle_all
 from evenrank.trec.assessment.leave_one_out import leave_one_out
@@ -62,8 +62,8 @@ class OrderEffect:
     """Largest change of a run's mean score, the mean over draws."""
 
 
-@dataclass(frozen=True)
-class OrderEffects:
+@dataclass(frozen=True, repr=False)
+class OrderEffects(TableResult):
     """What changes the order of the runs of one task."""
 
     task: Task
@@ -110,12 +110,8 @@ class OrderEffects:
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "summary": self.summary()}
 
-    def __str__(self) -> str:
-        from evenrank.scoring.tables.table import text_of
-
-        return text_of(self.table()) + "\n" + "".join(f"{line}\n" for line in (*self.summary(), *self.notes))
-
-    __repr__ = __str__
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        return [self.table()], [*self.summary(), *self.notes]
 
 
 def order_effects(

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.frames import pandas_frame, polars_frame
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import Task
 from evenrank.core.types import Floats
-from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError
+from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, Named, measures_of
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.scorer import defined
+from evenrank.scoring.tables.table import Column, Table, TableResult
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
     from evenrank.scoring.score_bounds import ScoreBounds
-    from evenrank.scoring.tables.table import Table
     from evenrank.scoring.uncertain import UncertainResults
 
 SCHEMA_VERSION = 1
@@ -146,8 +147,8 @@ class RunResult:
         }
 
 
-@dataclass(frozen=True)
-class Results:
+@dataclass(frozen=True, repr=False)
+class Results(TableResult):
     """The scores of some runs under one protocol, runs by name."""
 
     protocol: Protocol
@@ -273,8 +274,8 @@ class Results:
         """A data frame: a row per run, or per run and topic."""
         if per_topic:
             rows = [{"run": r.run, "task": r.task, "topic": t, **s} for r in self.runs for t, s in r.topics.items()]
-            return _frame(rows)
-        return _frame(
+            return pandas_frame(rows)
+        return pandas_frame(
             [
                 {
                     "run": r.run,
@@ -288,13 +289,6 @@ class Results:
             ]
         )
 
-    def to_latex(self) -> str:
-        """The tables of all tasks for a paper; they need the package booktabs."""
-        from evenrank.scoring.tables.latex import latex_of
-        from evenrank.scoring.tables.results import runs_table
-
-        return "\n".join(latex_of(runs_table(self, task)) for task in self.tasks)
-
     def plot(self, task: Task | None = None) -> Figure:
         """The paper's figure of a task's two component measures: nDCG against AWRF, or EE-R against EE-D.
 
@@ -306,17 +300,10 @@ class Results:
             raise EvenrankError("runs of both tasks (say which one to plot: task=1 or task=2)")
         return scatter_figure(self, self.tasks[0] if task is None else task)
 
-    def __str__(self) -> str:
-        from evenrank.scoring.tables.results import text_table
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        from evenrank.scoring.tables.results import runs_table
 
-        return text_table(self)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from evenrank.scoring.tables.results import html_table
-
-        return html_table(self)
+        return [runs_table(self, task) for task in self.tasks], []
 
 
 @dataclass(frozen=True)
@@ -375,15 +362,11 @@ class ItemScores(Results):
 
     def to_pandas(self, per_query: bool = False) -> pd.DataFrame:
         """A pandas frame: a row per system, or per system and query."""
-        return _frame(list(self._rows(per_query)))
+        return pandas_frame(list(self._rows(per_query)))
 
     def to_polars(self, per_query: bool = False) -> Any:
         """A polars frame: a row per system, or per system and query."""
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtraError("a polars frame", "polars") from error
-        return pl.DataFrame(list(self._rows(per_query)))
+        return polars_frame(list(self._rows(per_query)))
 
     def _rows(self, per_query: bool) -> Iterator[dict[str, Any]]:
         if per_query:
@@ -396,8 +379,6 @@ class ItemScores(Results):
 
     def tables(self, per_query: bool = False, n_rows: int | None = None) -> Iterator[Table]:
         """The same in tables of up to so many rows: those of a million queries at once would fill the memory."""
-        from evenrank.scoring.tables.table import Column, Table
-
         columns = [Column("system"), Column("query" if per_query else "queries")]
         columns += [Column(measure.key, higher_is_better=measure.higher_is_better) for measure in self.columns]
         rows = (tuple(row.values()) for row in self._rows(per_query))
@@ -406,8 +387,6 @@ class ItemScores(Results):
 
     def group_table(self) -> Table:
         """Attention and target of each group, in the mean over queries."""
-        from evenrank.scoring.tables.table import Column, Table
-
         names = ("system", "grouping", "group", "attention", "target")
         return Table(tuple(Column(name) for name in names), tuple(tuple(asdict(one).values()) for one in self.shares))
 
@@ -444,14 +423,6 @@ class ItemScores(Results):
 
 def _pairs(topics: Mapping[Any, dict[str, float]]) -> Iterator[tuple[Any, dict[str, float]]]:
     return topics.pairs() if isinstance(topics, QueryScores) else iter(topics.items())
-
-
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError("a data frame", "pandas") from error
-    return pd.DataFrame(rows)
 
 
 def measure_interval(run: RunResult, measure: str, protocol: Protocol) -> Interval:

@@ -31,7 +31,7 @@ from evenrank.scoring.evaluate import given_runs, joined_groups
 from evenrank.scoring.intervals import Interval, pooled_interval
 from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
 from evenrank.scoring.ranked_pages import DENSE_ALIGNMENT, RankedPages, align_pages, scored_pages
-from evenrank.scoring.tables.table import Cell, Column, Table, text_of
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
 from evenrank.trec.assessment.pool import Pool
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.collection import Collection, as_collection, as_run
@@ -87,8 +87,8 @@ class SampledScore:
     """Share of the scored ranks that the pool has."""
 
 
-@dataclass(frozen=True)
-class SampledScores:
+@dataclass(frozen=True, repr=False)
+class SampledScores(TableResult):
     """Scores of runs, estimated from a sample of the pool."""
 
     scores: tuple[SampledScore, ...]
@@ -119,11 +119,9 @@ class SampledScores:
             "notes": list(self.notes),
         }
 
-    def __str__(self) -> str:
+    def _shown(self) -> tuple[list[Table], list[str]]:
         said = [f"tier {tier}: {judged:,} of {pages:,} pages judged" for tier, pages, judged in self.strata]
-        return "\n".join([text_of(self.table()), *said, *(f"note: {note}" for note in self.notes)]) + "\n"
-
-    __repr__ = __str__
+        return [self.table()], [*said, *(f"note: {note}" for note in self.notes)]
 
 
 def sampled_scores(

@@ -27,7 +27,7 @@ from evenrank.scoring.evaluate import evaluate, given_runs, joined_groups, judge
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
 from evenrank.scoring.scorer import defined, mean_of_defined
-from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
 from evenrank.trec.collection import Collection, as_collection, as_run
 
 BASE = "as scored"
@@ -57,8 +57,8 @@ class VariantChange:
     interval: Interval
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+@dataclass(frozen=True, repr=False)
+class Sensitivity(TableResult):
     """The main measure of runs under the protocol as it is and under variants of it."""
 
     protocol: Protocol
@@ -111,6 +111,10 @@ class Sensitivity:
             order = [base[run] for run in runs]
             rows.append((ORDER, *(kendall_tau(order, [by_run[r] for r in runs]) for by_run in by_variant.values())))
         return Table((Column("run"), *columns), tuple(rows), f"Task {task}: {main.name} under variants of the protocol")
+
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        tables = [make(task) for task in self.topics for make in (self.table, self.change_table)]
+        return tables, [f"note: {note}" for note in self.notes()]
 
     def to_json(self) -> dict[str, Any]:
         """Protocol, and scores by task, variant and run."""

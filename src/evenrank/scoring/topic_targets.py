@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.frames import pandas_frame
 from evenrank.core.groups import GroupNames, GroupSpace
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
@@ -85,12 +86,10 @@ class TopicTargets:
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame: a row per topic and a column per group; of very many groups, a row per topic and group."""
-        import pandas as pd
-
         if self.is_long:
-            return pd.DataFrame(self.rows(), columns=["topic", "group", "target"])
-        index = pd.Index(self.topic_ids, name="topic")
-        return pd.DataFrame(self.values, index=index, columns=list(self.groups))
+            return pandas_frame(self.rows(), columns=["topic", "group", "target"])
+        frame = pandas_frame(self.values, index=list(self.topic_ids), columns=list(self.groups))
+        return frame.rename_axis("topic")
 
 
 def topic_targets(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.frames import pandas_frame
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
@@ -26,7 +27,7 @@ from evenrank.measures.registry import Named
 from evenrank.scoring.paired_tests import TESTS, holm, randomisation_p_of_rows
 from evenrank.scoring.results import Results
 from evenrank.scoring.sensitivity import few_topics_note
-from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,8 +71,8 @@ class PairTest:
     n_topics: int
 
 
-@dataclass(frozen=True)
-class Trust:
+@dataclass(frozen=True, repr=False)
+class Trust(TableResult):
     """How far the order of the runs of one task can be trusted."""
 
     task: Task
@@ -149,17 +150,10 @@ class Trust:
 
     def to_pandas(self, pairs: bool = False) -> pd.DataFrame:
         """A data frame: a row per run, or per pair of runs."""
-        import pandas as pd
+        return pandas_frame([asdict(one) for one in (self.pairs if pairs else self.runs)])
 
-        return pd.DataFrame([asdict(one) for one in (self.pairs if pairs else self.runs)])
-
-    def __str__(self) -> str:
-        from evenrank.scoring.tables.table import text_of
-
-        lines = [*self.summary(), *(f"note: {note}" for note in self.notes)]
-        return text_of(self.rank_table()) + "\n" + text_of(self.pair_table()) + "\n" + "\n".join(lines) + "\n"
-
-    __repr__ = __str__
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        return [self.rank_table(), self.pair_table()], [*self.summary(), *(f"note: {note}" for note in self.notes)]
 
 
 def trust(

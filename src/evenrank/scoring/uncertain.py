@@ -26,7 +26,7 @@ from evenrank.measures.measure import Measure
 from evenrank.progress import track
 from evenrank.scoring.imputation import GroupedItems, JudgedRanks, draw_kinds, draw_relevance
 from evenrank.scoring.intervals import PooledInterval, pooled_interval
-from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -122,8 +122,8 @@ class GroupInterval:
     target: PooledInterval
 
 
-@dataclass(frozen=True)
-class UncertainResults:
+@dataclass(frozen=True, repr=False)
+class UncertainResults(TableResult):
     """Scores with intervals that carry the sources asked for."""
 
     sources: tuple[str, ...]
@@ -203,12 +203,8 @@ class UncertainResults:
 
         return uncertainty_figure(self)
 
-    def __str__(self) -> str:
-        from evenrank.scoring.tables.table import text_of
-
-        return "\n".join(map(text_of, self.tables()))
-
-    __repr__ = __str__
+    def _shown(self) -> tuple[list[Table], list[str]]:
+        return self.tables(), []
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from evenrank.errors import DamagedCollectionError, reason_of
-from evenrank.io.atomic import atomic_file
+from evenrank.io.atomic import write_json
 
 FILE_NAME = "checksums.json"
 LOCKS = frozenset({".tantivy-meta.lock", ".tantivy-writer.lock"})
@@ -79,8 +79,7 @@ def write_checksums(folder: Path, earlier: Path | None = None) -> None:
         name = path.relative_to(folder).as_posix()
         is_shared = earlier is not None and name in known and (earlier / name).samefile(path)
         facts[name] = asdict(known[name] if is_shared else file_facts(path))
-    with atomic_file(folder / FILE_NAME) as file:
-        file.write(orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n")
+    write_json(folder / FILE_NAME, facts)
 
 
 def known_checksums(folder: Path) -> dict[str, FileFacts]:

@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from evenrank.errors import DamagedCollectionError, EvenrankError, NoCollectionError, input_error, reason_of
-from evenrank.io.atomic import atomic_file
+from evenrank.io.atomic import write_json
 from evenrank.io.locking import LOCK_NAME, locked_alone, no_leases, only_writer
 from evenrank.trec.arrays import TOPIC_FILES
 from evenrank.trec.checksums import FileFacts, record_checksum
@@ -149,8 +149,7 @@ def _check_record(record: dict[str, Any]) -> None:
 
 def write_manifest(folder: Path, manifest: Manifest, name: str = FILE_NAME) -> None:
     """Put the manifest in place, in one step: from here on the collection is the new one."""
-    with atomic_file(folder / name) as file:
-        file.write(orjson.dumps(manifest_record(manifest), option=orjson.OPT_INDENT_2) + b"\n")
+    write_json(folder / name, manifest_record(manifest))
 
 
 def manifest_record(manifest: Manifest) -> dict[str, Any]:

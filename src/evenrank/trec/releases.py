@@ -19,7 +19,7 @@ import orjson
 
 from evenrank.core.types import FilePath
 from evenrank.errors import DamagedCollectionError, EvenrankError, NoIndexError, UnknownNameError, reason_of
-from evenrank.io.atomic import atomic_file, link_or_copy, sync_tree
+from evenrank.io.atomic import link_or_copy, sync_tree, write_json
 from evenrank.io.judgment_record import sha256_of
 from evenrank.io.locking import no_leases
 from evenrank.trec.checksums import LOCKS, file_fault, known_checksums, record_checksum
@@ -128,8 +128,7 @@ def _write_record(release: Release) -> None:
     files = {name: asdict(file) for name, file in release.files.items()}
     record: dict[str, Any] = {"manifest": manifest_record(release.manifest), "files": files}
     record[CHECKSUM] = record_checksum(record)
-    with atomic_file(release.folder / record_name(release.number)) as file:
-        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")
+    write_json(release.folder / record_name(release.number), record)
 
 
 def releases(folder: FilePath) -> dict[int, Release]:

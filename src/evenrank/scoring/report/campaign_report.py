@@ -18,17 +18,15 @@ from importlib.resources import files
 from pathlib import Path
 from statistics import fmean, pstdev
 
-import orjson
-
 from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.records import Run, Task, Topic
 from evenrank.core.safe_text import terminal_text
 from evenrank.core.types import FilePath
 from evenrank.database.database import Location
 from evenrank.errors import EvenrankError
-from evenrank.io.atomic import atomic_folder
+from evenrank.io.atomic import atomic_folder, write_json
 from evenrank.scoring.evaluate import evaluate, given_runs
-from evenrank.scoring.report.report import MARKER, is_synthetic, refuse_other_folder
+from evenrank.scoring.report.report import is_synthetic, mark_report, refuse_other_folder
 from evenrank.scoring.report.report_page import ABOUT, HEADINGS, SYNTHETIC
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables.delimited import tsv_of
@@ -109,7 +107,7 @@ def campaign_report(
             write_exports(store, {form: fresh / name for form, name in PUBLISHED.items()})
         results = evaluate(judged, [run for run in given if run.name not in gone], protocol)
         sections = [*_scores(results, about, fresh), *pool, agreement, _topics(results, judged.topics, fresh)]
-        (fresh / "results.json").write_bytes(orjson.dumps(results.to_json(), option=orjson.OPT_INDENT_2) + b"\n")
+        write_json(fresh / "results.json", results.to_json())
         sums = _checksums(fresh)
         (fresh / "SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()), "utf-8")
         sections += [_downloads(sums, check_log(store)), _how(results, title, citation)]
@@ -117,8 +115,7 @@ def campaign_report(
             sections.insert(0, SYNTHETIC)
         (fresh / "index.html").write_text(terminal_text(_page(results, title, sections)), "utf-8")
         scored = sorted(run.run for run in results.runs)
-        marker = {"report_of": scored, "evenrank_version": version("evenrank")}
-        (fresh / MARKER).write_bytes(orjson.dumps(marker, option=orjson.OPT_INDENT_2) + b"\n")
+        mark_report(fresh, scored)
     note_exports(store, [{"format": "results", "runs": scored, "sha256": sums}], by)
     return results
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-
-import orjson
 
 from evenrank.core.records import Run, Task
 from evenrank.core.safe_text import terminal_text
 from evenrank.errors import EvenrankError
-from evenrank.io.atomic import atomic_folder
+from evenrank.io.atomic import atomic_folder, write_json
 from evenrank.io.figures import figure_style, save_figure
 from evenrank.measures.registry import MAIN, as_measure
 from evenrank.scoring.attributes import AttributeResults
@@ -61,14 +59,18 @@ def write_report(
         write_feedback(results, fresh / "feedback")
         _write_exposure(exposures, results, fresh / "exposure")
         _write_depths(collection, runs, results, fresh)
-        (fresh / "results.json").write_bytes(orjson.dumps(results.to_json(), option=orjson.OPT_INDENT_2) + b"\n")
+        write_json(fresh / "results.json", results.to_json())
         page = page_html(
             results, exposures, commands or {}, titles, title, report_command, attributes, is_synthetic(collection)
         )
         (fresh / "index.html").write_text(terminal_text(page), "utf-8")
-        marker = {"report_of": sorted(run.run for run in results.runs), "evenrank_version": version("evenrank")}
-        (fresh / MARKER).write_bytes(orjson.dumps(marker, option=orjson.OPT_INDENT_2) + b"\n")
+        mark_report(fresh, (run.run for run in results.runs))
     return folder / "index.html"
+
+
+def mark_report(folder: Path, runs: Iterable[str]) -> None:
+    """Say that a folder is a report, so that a newer one may replace it."""
+    write_json(folder / MARKER, {"report_of": sorted(runs), "evenrank_version": version("evenrank")})
 
 
 def is_synthetic(collection: Collection) -> bool:

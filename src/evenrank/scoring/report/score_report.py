@@ -4,37 +4,20 @@ from __future__ import annotations
 
 from base64 import b64encode
 from html import escape
-from importlib.metadata import version
 from pathlib import Path
 
-import orjson
-
-from evenrank.core.safe_text import terminal_text
 from evenrank.core.types import FilePath
-from evenrank.io.atomic import atomic_folder
+from evenrank.io.atomic import atomic_folder, write_json
 from evenrank.io.figures import figure_style, require_matplotlib, save_figure
 from evenrank.scoring.compare import compare
 from evenrank.scoring.figures.scatter import AXES, scatter_figure
 from evenrank.scoring.figures.shares import share_figure
-from evenrank.scoring.report.report import ENDINGS, MARKER, refuse_other_folder
+from evenrank.scoring.report.report import ENDINGS, mark_report, refuse_other_folder
 from evenrank.scoring.results import ItemScores
-from evenrank.scoring.tables.comparisons import compare_table
+from evenrank.scoring.tables.html import page_of
 from evenrank.scoring.tables.results import RENDERERS
 from evenrank.scoring.tables.table import Table
 
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a }}
-table {{ border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }}
-th, td {{ padding: .25rem .6rem; border-bottom: 1px solid #d9d9d9; text-align: left }}
-caption {{ text-align: left; color: #555; padding: .25rem 0 }}
-img {{ max-width: 100%; height: auto }}
-</style></head><body><h1>{title}</h1>
-{body}
-</body></html>
-"""
 ALL_ENDINGS = {**ENDINGS, "csv": "csv"}
 """File ending → format of the tables."""
 
@@ -54,11 +37,9 @@ def score_report(
     with atomic_folder(place) as fresh:
         body = _write_tables(tables, fresh / "tables") + _write_figures(scores, fresh / "figures")
         body += [f"<p>{escape(note)}</p>\n" for note in scores.notes]
-        page = PAGE.format(title=escape(title), body="".join(body))
-        (fresh / "index.html").write_text(terminal_text(page), "utf-8")
-        (fresh / "results.json").write_bytes(orjson.dumps(scores.to_json(), option=orjson.OPT_INDENT_2) + b"\n")
-        marker = {"report_of": sorted(one.system for one in scores.systems), "evenrank_version": version("evenrank")}
-        (fresh / MARKER).write_bytes(orjson.dumps(marker, option=orjson.OPT_INDENT_2) + b"\n")
+        (fresh / "index.html").write_text(page_of(title, body), "utf-8")
+        write_json(fresh / "results.json", scores.to_json())
+        mark_report(fresh, (one.system for one in scores.systems))
     return place / "index.html"
 
 
@@ -66,7 +47,7 @@ def report_tables(scores: ItemScores, baseline: str | None = None) -> dict[str, 
     """The tables of the report: file name → heading and table."""
     tables = {"systems": ("Systems", scores.table())}
     if len(scores.systems) > 1 or baseline is not None:
-        compared = compare_table(compare(scores, baseline or scores.systems[0].system))
+        compared = compare(scores, baseline or scores.systems[0].system).table()
         tables["comparison"] = ("Comparison", compared)
     if scores.shares:
         tables["groups"] = ("Attention by group", scores.group_table())

@@ -1,10 +1,31 @@
-"""Tables as HTML: a caption, row headers, the best values in bold."""
+"""Tables as HTML (a caption, row headers, the best values in bold), and plain pages of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
+from evenrank.core.safe_text import terminal_text
 from evenrank.scoring.tables.table import Table
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a }}
+table {{ border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }}
+th, td {{ padding: .25rem .6rem; border-bottom: 1px solid #d9d9d9; text-align: left }}
+caption {{ text-align: left; color: #555; padding: .25rem 0 }}
+img {{ max-width: 100%; height: auto }}
+</style></head><body><h1>{title}</h1>
+{body}
+</body></html>
+"""
+
+
+def page_of(title: str, body: Iterable[str]) -> str:
+    """A whole page that loads nothing from anywhere, of parts that are HTML already."""
+    return terminal_text(PAGE.format(title=escape(title), body="".join(body)))
 
 
 def html_of(table: Table, class_name: str = "evenrank") -> str:

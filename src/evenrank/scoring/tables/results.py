@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from evenrank.core.protocol import Protocol
 from evenrank.core.records import Task
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN
@@ -13,7 +12,7 @@ from evenrank.scoring.results import Results, RunResult, measure_interval
 from evenrank.scoring.tables.delimited import csv_of, tsv_of
 from evenrank.scoring.tables.html import html_of
 from evenrank.scoring.tables.latex import latex_of
-from evenrank.scoring.tables.table import Cell, Column, Table, text_of
+from evenrank.scoring.tables.table import Cell, Column, Table, interval_label, text_of
 
 RENDERERS: dict[str, Callable[[Table], str]] = {
     "table": text_of,
@@ -68,20 +67,6 @@ def _topic_rows(run: RunResult, measures: tuple[Measure, ...]) -> list[tuple[Cel
         (run.run, topic, *(scores[m.key] for m in measures)) for topic, scores in run.topics.items()
     ]
     return [*rows, (run.run, "all", *(run.scores[m.key] for m in measures))]
-
-
-def interval_label(protocol: Protocol) -> str:
-    return f"{100 * protocol.confidence:g} % CI"
-
-
-def text_table(results: Results) -> str:
-    """All tasks as plain text."""
-    return "\n".join(text_of(runs_table(results, task)) for task in results.tasks)
-
-
-def html_table(results: Results) -> str:
-    """All tasks as HTML."""
-    return "\n".join(html_of(runs_table(results, task)) for task in results.tasks)
 
 
 def settings_lines(results: Results) -> list[str]:

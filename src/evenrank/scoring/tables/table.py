@@ -1,4 +1,4 @@
-"""A table: columns that know their direction, rows of plain values, and its form as text."""
+"""A table: columns that know their direction, rows of plain values, its form as text; and results that are tables."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from evenrank.core.protocol import Protocol
 from evenrank.core.safe_text import visible_line
 from evenrank.scoring.intervals import Interval
 
@@ -78,6 +79,39 @@ def number_shown(value: float, digits: int) -> str:
 
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+def interval_label(protocol: Protocol) -> str:
+    """Heading of a column of confidence intervals."""
+    return f"{100 * protocol.confidence:g} % CI"
+
+
+class TableResult:
+    """A result of tables and lines below them: text when printed, HTML in a notebook, LaTeX for a paper."""
+
+    def _shown(self) -> tuple[Sequence[Table], Sequence[str]]:
+        raise NotImplementedError
+
+    def to_latex(self) -> str:
+        """The tables for a paper; they need the package booktabs."""
+        from evenrank.scoring.tables.latex import latex_of
+
+        return "\n".join(map(latex_of, self._shown()[0]))
+
+    def __str__(self) -> str:
+        tables, lines = self._shown()
+        return "\n".join(map(text_of, tables)) + "".join(f"{line}\n" for line in (("", *lines) if lines else ()))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from evenrank.scoring.tables.html import html_of
+
+        tables, lines = self._shown()
+        return "\n".join(map(html_of, tables)) + "".join(f"<p>{escape(line)}</p>\n" for line in lines)
 
 
 def widths_of(table: Table) -> list[int]:
