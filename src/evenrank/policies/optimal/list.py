@@ -53,11 +53,10 @@ class OptimalList(CheckedPolicy):
     """Share of people who stop at each of the depths. Empty: equal shares, each times the share of the expected
     relevance, weighted by attention, that the order by relevance has down to there, because people stop early where
     few pages are relevant."""
-    relevance_power: Annotated[float, Range(above=0.0, most=MOST_POWER)] = 2.2
-    """A page counts with this power of its probability of relevance. An unlikely page tends to be relevant in topics
-    with many relevant pages, where each adds less to nDCG, and estimates are uncertain; above 1, such pages count for
-    less. 1 counts pages as estimated, and so does a list whose only depth is its end. Bounds are always those of the
-    measure."""
+    relevance_power: Annotated[float, Range(above=0.0, most=MOST_POWER)] = 1.0
+    """A page counts with this power of its probability of relevance. 1 counts pages as estimated; above 1, unlikely
+    pages count for less, which helps where too many pages are expected to be relevant. A list whose only depth is its
+    end always counts them as estimated. Bounds are always those of the measure."""
     log_base: Annotated[float, Range(above=1.0, most=MOST)] = 2.0
     """Base of the logarithm in the divergence: 2 (`paper-2021`), or 2.718281828 (`official-2021`)."""
     proof: Literal["brief", "quick", "thorough"] = "quick"
