@@ -6,8 +6,9 @@ So many instances of each kind. Lists (Task 1): the score of every ranking, work
 distance, is compared with the bound of each depth. Sequences (Task 2): scipy's non-negative least squares over the
 distributions on all rankings gives the least loss there is, of any sequence and of those that keep to the restrictions.
 Long sequences: what the policy reaches without restrictions, and with nothing but fairness in mind, is compared with
-the bound that it gives at its defaults. `rerank`: the same for items, through the public functions, some of unknown group
-and one group without items to rank. Half of the instances of a kind have default settings, the others draw them. Exits with 1 when any bound is violated.
+the bound that it gives at its defaults. `rerank`: the same for items, through the public functions, some of unknown
+group and one group without items to rank. Half of the instances of a kind have default settings, the others draw them.
+Exits with 1 when any bound is violated.
 """
 
 from __future__ import annotations

@@ -50,9 +50,7 @@ class OptimalList(CheckedPolicy):
     depths: Annotated[tuple[int, ...], RisingRanks()] = (10, 20, 50, 100, 1000)
     """Ranks at which people stop reading; depths beyond the end of a list count as its end."""
     depth_weights: tuple[float, ...] = ()
-    """Share of people who stop at each of the depths. Empty: equal shares, each times the share of the expected
-    relevance, weighted by attention, that the order by relevance has down to there, because people stop early where
-    few pages are relevant."""
+    """Share of people who stop at each of the depths. Empty: equal shares."""
     relevance_power: Annotated[float, Range(above=0.0, most=MOST_POWER)] = 1.0
     """A page counts with this power of its probability of relevance. 1 counts pages as estimated; above 1, unlikely
     pages count for less, which helps where too many pages are expected to be relevant. A list whose only depth is its
@@ -109,8 +107,6 @@ def rank_list(settings: OptimalList, candidates: Candidates, target: EstimatedTa
     problem = list_problem(settings, candidates, target, length, request.attention)
     weights = settings.depth_weights or (1.0 / len(settings.depths),) * len(settings.depths)
     mixture = DepthMixture(settings.depths, weights).of_length(length)
-    if not settings.depth_weights:
-        mixture = mixture.adapted(candidates.relevance, problem.discounts)
     efforts = _efforts(settings, problem, mixture.depths)
     best = make_nested_list(problem, mixture, efforts, settings.relevance_power)
     return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certify_list(best.proofs, mixture.weights))

@@ -34,9 +34,6 @@ ROUNDING_OF_POWER = 1e-15
 """Relative error of a score for each unit of the exponent of AWRF."""
 UNREAD = 1e-5
 """Attention of a rank, as a share of that of the first, at and below which nobody is expected to read it."""
-USUAL_DECLINE = 0.6
-"""Power of the share of attention down to a depth which is about the share of relevance there in generated topics."""
-
 
 ROUNDING_ERROR = 1e-9
 """Relative error that floating-point arithmetic may make in a score or a bound."""
@@ -87,21 +84,6 @@ class DepthMixture:
                 by_depth[min(depth, length)] = by_depth.get(min(depth, length), 0.0) + weight
         depths = tuple(sorted(by_depth))
         return DepthMixture(depths, tuple(by_depth[depth] for depth in depths))
-
-    def adapted(self, relevance: NDArray[np.float64], discounts: NDArray[np.float64]) -> DepthMixture:
-        """The mixture with each weight times the share of the relevance that the order by relevance has down to there.
-
-        Where little is left to find below the first ranks, more people stop there. However much is left, the first
-        ranks are what everybody sees, so no share counts for less than in topics whose relevance declines as usual.
-        """
-        ends, by_relevance = np.array(self.depths) - 1, np.sort(relevance)[::-1][: len(discounts)]
-        found = np.cumsum(by_relevance * discounts)[ends]
-        if found[-1] <= LEAST:
-            return self
-        attention = np.cumsum(discounts)[ends]
-        share = np.maximum(found / found[-1], (attention / attention[-1]) ** USUAL_DECLINE)
-        weights = np.array(self.weights) * share
-        return replace(self, weights=tuple((weights / weights.sum()).tolist()))
 
 
 @dataclass(frozen=True)
