@@ -1,10 +1,11 @@
 """Policies in many worlds: the score and the regret of each, tuned rivals on the same budget, real data beside them.
 
-    python benchmarks/worlds.py CACHE [--study FILE] [--only NAME]... [--on-own-data LABEL]... [--report]
+    python benchmarks/worlds.py CACHE [--study FILE]... [--only NAME]... [--on-own-data LABEL]... [--report]
                                 [--workers N] [--json FILE]
 
-The worlds and the policies are those of `worlds.toml`, a study of some days, unless `--study` names another file;
-`reported.toml` is the one that docs/explanation/evidence.md shows. Real worlds are added where `../shared` has them.
+The worlds and the policies are those of `worlds.toml`, a study of some days, unless `--study` names others, run one
+after the other. `reported.toml` is the one that docs/explanation/evidence.md shows; `lists.toml` and `sequences.toml`
+have more queries. Real worlds are added where `../shared` has them.
 `--on-own-data` leaves a policy, by its label, to data of people and queries, where lists are short. CACHE keeps
 collections and finished trials, so that an interrupted run resumes and worlds can be run one at a time (`--only`);
 `--report` runs nothing. The table is made of all worlds that are finished.
@@ -44,33 +45,36 @@ SHOWN: dict[Task, tuple[str, ...]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cache", type=Path, metavar="CACHE")
-    parser.add_argument("--study", type=Path, default=STUDY, metavar="FILE")
+    parser.add_argument("--study", type=Path, action="append", metavar="FILE")
     parser.add_argument("--on-own-data", action="append", default=[], metavar="LABEL")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--only", action="append", default=[], metavar="NAME")
     parser.add_argument("--workers", type=int)
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
-    study = read_study(options.study)
+    studies = [read_study(path) for path in options.study or [STUDY]]
     # Upper limits of regret are to hold in all worlds together, so each is at a smaller level.
-    study = replace(study, level=study.level / (len(study.data) + N_REAL))
+    studies = [replace(study, level=study.level / (len(study.data) + N_REAL)) for study in studies]
     options.cache.mkdir(parents=True, exist_ok=True)
-    for data in all_worlds(study, options.cache, options.only) if not options.report else ():
-        place = options.cache / "finished" / f"{data.name}, Task {data.task}.json"
-        if place.exists():
-            continue
-        print(f"{data.name}, Task {data.task}", file=sys.stderr, flush=True)
-        keep(run_study(fitted(study, data, options.on_own_data), [data], options.cache, options.workers), place)
-    report(options.cache, study, options)
+    for study in studies if not options.report else ():
+        for data in all_worlds(study, options.cache, options.only):
+            place = options.cache / "finished" / f"{data.name}, Task {data.task}.json"
+            if place.exists():
+                continue
+            print(f"{data.name}, Task {data.task}", file=sys.stderr, flush=True)
+            keep(run_study(fitted(study, data, options.on_own_data), [data], options.cache, options.workers), place)
+    report(options.cache, studies[0], options)
 
 
 def all_worlds(study: Study, cache: Path, only: Sequence[str]) -> Iterator[StudyData]:
     """Every world of the study, one task at a time, then the real ones; some of them alone if asked for."""
+    tasks = {task for spec in study.data for task in spec.tasks}
     for spec in study.data:
         for task in spec.tasks if not only or spec.name in only else ():
             yield from open_data(replace(spec, tasks=(task,)), cache)
     if not only or set(only) - {spec.name for spec in study.data}:
-        yield from (data for data in real_worlds(cache, HALVES, K) if not only or data.name in only)
+        real = real_worlds(cache, HALVES, K)
+        yield from (data for data in real if data.task in tasks and (not only or data.name in only))
 
 
 def fitted(study: Study, data: StudyData, on_own_data: Sequence[str]) -> Study:
@@ -126,7 +130,7 @@ def report(cache: Path, study: Study, options: argparse.Namespace) -> None:
 
 
 def _arguments(options: argparse.Namespace) -> list[str]:
-    study = [] if options.study == STUDY else [f"--study benchmarks/{options.study.name}"]
+    study = [f"--study benchmarks/{path.name}" for path in options.study or ()]
     return [*study, *(f'--on-own-data "{label}"' for label in options.on_own_data)]
 
 

@@ -205,6 +205,17 @@ def test_a_combination_that_fails_is_recorded_and_never_chosen() -> None:
     assert tuned.record()["tried"][1]["value"] is None
 
 
+def test_so_many_queries_at_most_are_tuned_on(own_data: evenrank.OwnData) -> None:
+    whole, few = (TuneTask(own_data, "deficit", ("Score",), 3, "random", {}, None, 0, most) for most in (None, 2))
+    assert sorted(whole.queries) == sorted(own_data.queries("train"))
+    assert few.queries == whole.queries[:2]
+    (tuned,) = run_tasks([few], None, 1)
+    assert {one.n_queries for one in tuned.tried} == {2}
+    study = {"tuning": {"queries": 0}, "data": [{"world": "usual"}], "policies": [{"name": "greedy"}]}
+    with pytest.raises(EvenrankError, match="tuning: queries is 0"):
+        evenrank.experiment(study, "never made")
+
+
 @pytest.mark.parametrize(
     "options, message",
     [

@@ -18,7 +18,7 @@ from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError
 from evenrank.ranking.make_job import RankOptions, make_job
 from evenrank.ranking.sources import Session
-from evenrank.retrieval.learn.calibration import shift_to_sum
+from evenrank.retrieval.learn.calibration import shift_to_sum, stretch_to_sum
 from evenrank.trec.collection import Collection
 
 
@@ -38,6 +38,24 @@ def test_the_log_odds_of_all_pages_move_alike() -> None:
     assert after[3:].tolist() == [0.0, 1.0]
     assert shift_to_sum(before, 100.0).sum() == pytest.approx(1.0 + 3 * 0.999)
     assert shift_to_sum(np.array([0.0, 1.0]), 5.0).tolist() == [0.0, 1.0]
+
+
+@given(st.lists(st.floats(1e-6, 1.0 - 1e-6), min_size=2, max_size=50), st.floats(0.01, 0.95))
+def test_stretched_probabilities_sum_to_what_is_asked_for_and_keep_their_order(
+    given_: list[float], share: float
+) -> None:
+    before = np.array(given_)
+    after = stretch_to_sum(before, share * len(before))
+    assert after.sum() == pytest.approx(share * len(before), rel=1e-6)
+    assert (np.diff(after[np.argsort(-before, kind="stable")]) <= 1e-12).all()
+
+
+def test_a_topic_with_a_tenth_of_the_relevant_pages_has_the_same_curve_in_a_tenth_of_the_ranks() -> None:
+    curve = 0.9 / (1.0 + np.exp((np.arange(2000) - 200.0) / 20.0))
+    small = stretch_to_sum(curve, curve.sum() / 10.0)
+    assert small[:15] == pytest.approx(curve[5:150:10], rel=0.02)
+    assert stretch_to_sum(curve, curve.sum()) == pytest.approx(curve)
+    assert stretch_to_sum(np.zeros(3), 1.0).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_the_target_is_estimated_as_ever(golden_collection: Collection, golden_runs: list[Path]) -> None:

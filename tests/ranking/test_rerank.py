@@ -30,6 +30,23 @@ def test_no_permutation_is_better_than_the_certificate_says() -> None:
     assert sorted(found.to_dict()["q"]) == sorted(ITEMS["q"])
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_loss_of_a_sequence_is_that_of_score_where_groups_are_unknown(seed: int) -> None:
+    """Items without a group count in none: the loss and its bound are those of the scorer."""
+    rng = np.random.default_rng(seed)
+    items = {"q": {f"i{n}": score for n, score in enumerate(rng.random(12).tolist())}}
+    groups = {f"i{n}": "ab"[n % 2] for n in range(12) if rng.random() < 0.6} | {"absent": "c"}
+    target = {"a": 0.3, "b": 0.5, "c": 0.2}
+    found = evenrank.rerank(items, groups, target, k=4, n_rankings=10)
+    scored = evenrank.score(found.to_dict(), groups, items, target, ["EE-L"], k=4).scores["EE-L"]
+    proven = found.certificates["q"]
+    assert proven["EE-L"] == pytest.approx(scored)
+    for other in ("greedy", "controller", "relevance"):
+        lists = evenrank.rerank(items, groups, target, other, k=4, n_rankings=10).to_dict()
+        loss = evenrank.score(lists, groups, items, target, ["EE-L"], k=4).scores["EE-L"]
+        assert loss >= proven["EE-L_lower_bound"] - 1e-9
+
+
 @pytest.mark.parametrize("n_rankings", [1, 5])
 @pytest.mark.parametrize("name", list(evenrank.POLICIES))
 def test_every_policy_that_reads_no_text_serves(name: str, n_rankings: int) -> None:

@@ -37,6 +37,8 @@ Scores = dict[str, dict[str, float]]
 """Values by measure and query; queries on which a measure is undefined are left out."""
 DEPTHS = (10, 20, 50, 100, 1000)
 """Depths at which lists are scored unless others are asked for."""
+MOST_PREPARED = 16
+"""Collections whose topics a process keeps prepared: those of a world with many seeds are all ranked in each trial."""
 SEQUENCE_MEASURES = ("EE-L", "P", "Shown")
 """Measures of sequences of rankings unless others are asked for: fairness, precision, coverage."""
 
@@ -132,7 +134,7 @@ class CollectionData:
         return {name: _defined({topic: row[name] for topic, row in by_topic.items()}) for name in map(str, measures)}
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=MOST_PREPARED)
 def _prepared(fingerprint: str, data: CollectionData) -> PreparedTopics:
     """The topics of a collection, prepared once in each process; another fingerprint is another collection."""
     collection = Collection.open(data.path)

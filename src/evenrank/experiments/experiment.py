@@ -321,6 +321,7 @@ def _tune_all(
             policy.settings,
             policy.space,
             study.seed,
+            study.tuning_queries,
         )
         for data, policy in todo
         if policy.is_tuned

@@ -70,6 +70,8 @@ class Study:
     budget: int = 12
     """Combinations of settings that each tuned policy may try on all training queries, the same for all."""
     method: Method = "random"
+    tuning_queries: int | None = None
+    """At most so many training queries to tune on, drawn at random; None: all of them."""
     measures: Mapping[Task, tuple[str, ...]] = field(default_factory=dict)
     """Measures by task; those of the data set where a task is missing."""
     test: str = "randomisation"
@@ -103,7 +105,7 @@ def _study(table: dict[str, Any], folder: Path) -> Study:
     faults = Collected()
     faults.add(_unknown("the study", table, OF_STUDY))
     tuning, tests = (_table(table, name, faults) for name in ("tuning", "tests"))
-    faults.add(_unknown("tuning", tuning, ("budget", "method")))
+    faults.add(_unknown("tuning", tuning, ("budget", "method", "queries")))
     faults.add(_unknown("tests", tests, ("test", "level")))
     checked = [faults.check(partial(_data, one, folder)) for one in _list(table, "data", faults)]
     data = [one for one in checked if one is not None]
@@ -115,9 +117,14 @@ def _study(table: dict[str, Any], folder: Path) -> Study:
             faults.add([f"{kind} of the same name: {', '.join(repeated)} (policies may have a label)"])
     measures = faults.check(lambda: _measures(_table(table, "measures", faults))) or {}
     budget, method, level = tuning.get("budget", 12), tuning.get("method", "random"), tests.get("level", 0.05)
+    tuning_queries = tuning.get("queries")
     test, seed = tests.get("test", "randomisation"), table.get("seed", 0)
     checks = [
         (type(budget) is int and budget >= 1, f"budget is {budget!r} (give a whole number of trials)"),
+        (
+            tuning_queries is None or (type(tuning_queries) is int and tuning_queries >= 1),
+            f"tuning: queries is {tuning_queries!r} (give a whole number of queries, at least 1)",
+        ),
         (method in METHODS, str(UnknownNameError("method", method, METHODS))),
         (test in TESTS, str(UnknownNameError("test", test, TESTS))),
         (isinstance(level, float) and 0.0 < level < 1.0, f"level is {level!r} (give a number between 0 and 1)"),
@@ -132,6 +139,7 @@ def _study(table: dict[str, Any], folder: Path) -> Study:
         seed=seed,
         budget=budget,
         method=cast(Method, method),
+        tuning_queries=tuning_queries,
         measures=measures,
         test=test,
         level=level,

@@ -151,6 +151,8 @@ class TuneTask:
     fixed: Mapping[str, object]
     given: Mapping[str, object] | None
     seed: int
+    most_queries: int | None = None
+    """Training queries that are used at most, drawn at random; None: all."""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -176,7 +178,7 @@ class TuneTask:
         """The training queries in random order, so that the first ones are a sample."""
         names = self.data.queries("train")
         order = derive(self.seed, "queries", len(names)).permutation(len(names))
-        return tuple(names[at] for at in order.tolist())
+        return tuple(names[at] for at in order[: self.most_queries].tolist())
 
     def combinations(self) -> list[Chosen]:
         """The defaults, and as many different ones as the budget pays for and the values allow."""

@@ -257,7 +257,7 @@ def rerank(
     shape = given.groupings.space.shape
     job = _Job(chosen, n_rankings, k, read, shape, tuple((part.name, part.groups) for part in parts), seed)
     has_target = np.ones(len(given.queries), bool)
-    queries = _queries(given, shape, has_target)
+    queries = _queries(given, shape, has_target, is_sequence=n_rankings > 1)
     rankings, certificates = _result(given, _rank_all(job, queries, workers))
     without = [str(given.queries[at]) for at in np.flatnonzero(~has_target)[:8].tolist()]
     notes = [f"queries without a target: {', '.join(without)}"] if without else []
@@ -290,8 +290,13 @@ def _full(target: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.flo
     return full.reshape(len(target), -1)
 
 
-def _queries(given: RerankInputs, shape: tuple[int, ...], has_target: NDArray[np.bool_]) -> Iterator[_Query]:
+def _queries(
+    given: RerankInputs, shape: tuple[int, ...], has_target: NDArray[np.bool_], *, is_sequence: bool
+) -> Iterator[_Query]:
     """The queries with their items in the order given; only the kinds of item that a query has are sent along.
+
+    In a sequence, items without a group count in none, as in `score`; policies for Task 2 would otherwise take them for
+    a group that is due nothing. Those for one list leave them out themselves.
 
     They come one after the other, and `has_target` is filled meanwhile: all of them at once would fill the memory.
     """
@@ -304,7 +309,10 @@ def _queries(given: RerankInputs, shape: tuple[int, ...], has_target: NDArray[np
         for at, query in enumerate(numbers.tolist()):
             rows = slice(int(starts[first + at]), int(starts[first + at + 1]))
             kinds, kind = np.unique(joint.page_type[given.item[rows]], return_inverse=True)
-            alignment = Alignment(joint.rows[kinds], kind.reshape(-1))
+            counted = joint.rows[kinds]
+            if is_sequence:
+                counted[:, 0] = 0.0
+            alignment = Alignment(counted, kind.reshape(-1))
             yield _Query(query, np.maximum(given.believed[rows], 0.0), given.scores[rows], alignment, target[at])
 
 

@@ -22,7 +22,7 @@ from evenrank.retrieval.learn.calibration import (
     JudgedScores,
     fit_calibration,
     predict,
-    shift_to_sum,
+    stretch_to_sum,
 )
 from evenrank.retrieval.learn.judged_count import JudgedRanking, count_matching, judged_ranks
 from evenrank.retrieval.learn.learned_model import LearnedModel
@@ -289,7 +289,7 @@ def _expected(
     if count is None or not len(scores):
         return relevance, None
     n_relevant = estimate_count(count, np.array([n_strong(scores)]))
-    return shift_to_sum(relevance, max(n_relevant.median, LEAST_EXPECTED)), n_relevant
+    return stretch_to_sum(relevance, max(n_relevant.median, LEAST_EXPECTED)), n_relevant
 
 
 def _describe_count(count: CountModel | None) -> dict[str, Any]:

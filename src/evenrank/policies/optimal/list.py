@@ -62,8 +62,6 @@ ROUNDING_OF_POWER = 1e-15
 """Relative error of a score for each unit of the exponent of AWRF."""
 UNREAD = 1e-5
 """Attention of a rank, as a share of that of the first, at and below which nobody is expected to read it."""
-USUAL_DECLINE = 0.6
-"""Power of the share of attention down to a depth which is about the share of relevance there in generated topics."""
 ROUNDING_ERROR = 1e-9
 """Relative error that floating-point arithmetic may make in a score or a bound."""
 NO_SCORE = 1e-9
@@ -89,14 +87,11 @@ class OptimalList(CheckedPolicy):
     depths: Annotated[tuple[int, ...], RisingRanks()] = (10, 20, 50, 100, 1000)
     """Ranks at which people stop reading; depths beyond the end of a list count as its end."""
     depth_weights: tuple[float, ...] = ()
-    """Share of people who stop at each of the depths. Empty: equal shares, each times the share of the expected
-    relevance, weighted by attention, that the order by relevance has down to there, because people stop early where
-    few pages are relevant."""
-    relevance_power: Annotated[float, Range(above=0.0, most=MOST_POWER)] = 2.2
-    """A page counts with this power of its probability of relevance. An unlikely page tends to be relevant in topics
-    with many relevant pages, where each adds less to nDCG, and estimates are uncertain; above 1, such pages count for
-    less. 1 counts pages as estimated, and so does a list whose only depth is its end. Bounds are always those of the
-    measure."""
+    """Share of people who stop at each of the depths. Empty: equal shares."""
+    relevance_power: Annotated[float, Range(above=0.0, most=MOST_POWER)] = 1.0
+    """A page counts with this power of its probability of relevance. 1 counts pages as estimated; above 1, unlikely
+    pages count for less, which helps where too many pages are expected to be relevant. A list whose only depth is its
+    end always counts them as estimated. Bounds are always those of the measure."""
     log_base: Annotated[float, Range(above=1.0, most=MOST)] = 2.0
     """Base of the logarithm in the divergence: 2 (`paper-2021`), or 2.718281828 (`official-2021`)."""
     proof: Literal["brief", "quick", "thorough"] = "quick"
@@ -149,8 +144,6 @@ def rank_list(settings: OptimalList, candidates: Candidates, target: EstimatedTa
     problem = list_problem(settings, candidates, target, length, request.attention)
     weights = settings.depth_weights or (1.0 / len(settings.depths),) * len(settings.depths)
     mixture = DepthMixture(settings.depths, weights).of_length(length)
-    if not settings.depth_weights:
-        mixture = mixture.adapted(candidates.relevance, problem.discounts)
     efforts = _efforts(settings, problem, mixture.depths)
     best = make_nested_list(problem, mixture, efforts, settings.relevance_power)
     return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certify_list(best.proofs, mixture.weights))
@@ -258,21 +251,6 @@ class DepthMixture:
                 by_depth[min(depth, length)] = by_depth.get(min(depth, length), 0.0) + weight
         depths = tuple(sorted(by_depth))
         return DepthMixture(depths, tuple(by_depth[depth] for depth in depths))
-
-    def adapted(self, relevance: NDArray[np.float64], discounts: NDArray[np.float64]) -> DepthMixture:
-        """The mixture with each weight times the share of the relevance that the order by relevance has down to there.
-
-        Where little is left to find below the first ranks, more people stop there. However much is left, the first
-        ranks are what everybody sees, so no share counts for less than in topics whose relevance declines as usual.
-        """
-        ends, by_relevance = np.array(self.depths) - 1, np.sort(relevance)[::-1][: len(discounts)]
-        found = np.cumsum(by_relevance * discounts)[ends]
-        if found[-1] <= LEAST:
-            return self
-        attention = np.cumsum(discounts)[ends]
-        share = np.maximum(found / found[-1], (attention / attention[-1]) ** USUAL_DECLINE)
-        weights = np.array(self.weights) * share
-        return replace(self, weights=tuple((weights / weights.sum()).tolist()))
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ class Optimal(PolicyByTask):
     paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = f"Task 1: {OptimalList.citation}. Task 2: {OptimalSequence.citation}"
     former_settings: ClassVar[Mapping[str, str]] = {
-        "floor": "every page may fill a group; unlikely ones count for less (relevance_power)",
+        "floor": "every page may fill a group, and counts with its probability of relevance",
         "emphasis": "fairness counts alike at every depth (fairness sets how much)",
-        "adapt_weights": "weights are adapted to a topic unless depth_weights are given",
+        "adapt_weights": "depths have equal weights unless depth_weights are given",
         "drop_unknown": "the unknown group counts where the target gives it a share",
         "work_weight": "the work that a page needs counts as it did by default",
         "tolerance": "the solver decides when to stop (proof=thorough proves more)",

@@ -194,6 +194,23 @@ def shift_to_sum(p: Floats, total: float) -> Floats:
     return shifted
 
 
+def stretch_to_sum(p: Floats, total: float) -> Floats:
+    """Probabilities stretched or compressed along their ranks so that they sum to `total`.
+
+    A topic with a tenth of the relevant pages has the same curve in a tenth of the ranks: its best pages are as likely
+    to be relevant as those of a large topic, and the probabilities fall ten times as fast. Equal shifts of all log-odds
+    would make them flat and small instead. What an end of the list cuts off is made up for by a shift.
+    """
+    expected = float(p.sum())
+    if not expected > 0.0 or not total > 0.0:
+        return p
+    order = np.argsort(-p, kind="stable")
+    ranks = np.arange(len(p)) + 0.5
+    stretched = np.empty_like(p)
+    stretched[order] = np.interp(ranks * (expected / total), ranks, p[order])
+    return shift_to_sum(stretched, total)
+
+
 def estimate_prior(p: Floats, prior: float, strength: float, n_rounds: int = 100) -> float:
     """A topic's own prior from its probabilities under the training prior, by expectation maximisation.
 
