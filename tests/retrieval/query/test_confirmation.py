@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenrank.retrieval.query.confirmation import distinct, forms_of_name, names_in
+from evenrank.retrieval.query.confirmation import distinct_keywords, forms_of_name, names_in_title
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from evenrank.retrieval.query.confirmation import distinct, forms_of_name, names
     ],
 )
 def test_names_are_what_has_a_capital_after_the_first_word(title: str, names: list[tuple[str, ...]]) -> None:
-    assert names_in(title) == names
+    assert names_in_title(title) == names
 
 
 def test_a_place_has_adjectives() -> None:
@@ -34,4 +34,4 @@ def test_a_place_has_adjectives() -> None:
 
 
 def test_singular_and_plural_are_one_keyword() -> None:
-    assert distinct([("volcanoes",), ("lava",), ("volcano",)]) == [[0, 2], [1]]
+    assert distinct_keywords([("volcanoes",), ("lava",), ("volcano",)]) == [[0, 2], [1]]

@@ -47,7 +47,7 @@ class TopicWords(NamedTuple):
         return [text for text in self.parts if text != self.title]
 
 
-def distinct(parts: Collection[tuple[str, ...]], language: str = ENGLISH) -> list[list[int]]:
+def distinct_keywords(parts: Collection[tuple[str, ...]], language: str = ENGLISH) -> list[list[int]]:
     """Places of texts that are the same but for singular and plural, together."""
     alike: dict[frozenset[str], list[int]] = {}
     for place, words in enumerate(parts):
@@ -56,7 +56,7 @@ def distinct(parts: Collection[tuple[str, ...]], language: str = ENGLISH) -> lis
     return list(alike.values())
 
 
-def names_in(title: str) -> list[tuple[str, ...]]:
+def names_in_title(title: str) -> list[tuple[str, ...]]:
     """The names in a title, in words: those with capitals after the first, "World War II" in "World War II history".
 
     In a title with capitals throughout, only what follows its last "of" or "in" is taken for one.
@@ -125,7 +125,7 @@ def _names(asked: TopicWords) -> list[tuple[str, ...]]:
     words = asked.parts[asked.title]
     if words in asked.whole_names:
         return []
-    known = [name for name in names_in(asked.title) if words and set(name) <= set(words)]
+    known = [name for name in names_in_title(asked.title) if words and set(name) <= set(words)]
     first = split_words(asked.title)[:1]
     is_place = any(
         text[:1].isupper() and len(parts) == 1 and parts[0] not in first and _is_derived(parts, first)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
 from evenrank.retrieval.engine.protocol import POSITION_FIELDS, Engine, Query, Restriction, TextField, WeightedTerm
-from evenrank.retrieval.query.confirmation import TopicWords, are_confirmed, distinct
+from evenrank.retrieval.query.confirmation import TopicWords, are_confirmed, distinct_keywords
 from evenrank.retrieval.query.people import are_biographies, leaning
 from evenrank.retrieval.query.topic_query import (
     ENGLISH,
@@ -125,7 +125,7 @@ def find_evidence(
     has_lead = of_title & np.logical_or.reduce(is_in_lead)
     has_text = of_title & np.logical_or.reduce(is_in_text)
     asked = TopicWords(topic.title, parts, names, frozenset(of_gender))
-    alike = distinct(parts.values(), language)
+    alike = distinct_keywords(parts.values(), language)
     n_in_lead = np.sum([np.logical_or.reduce([is_in_lead[1 + place] for place in places]) for places in alike], axis=0)
     return Evidence(
         Reasons(tuple(parts), _bits(reasons, len(page_ids))),
