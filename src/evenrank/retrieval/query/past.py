@@ -48,9 +48,9 @@ _YEAR = re.compile(r"\b1\d{3}\b|\b20\d{2}\b|\b[1-9]\d{2}(?= (?:AD|BC|CE|BCE)\b)"
 
 
 def asks_for_past(title: str) -> bool:
-    """Whether a title asks for history, or for what is no more."""
+    """Whether a title asks for the history of something, or for what is no more."""
     words = [singular(word) for word in split_words(title)]
-    return HISTORY in words or asks_for_gone(title)
+    return (HISTORY in words and len(words) > 1) or asks_for_gone(title)
 
 
 def asks_for_gone(title: str) -> bool:
