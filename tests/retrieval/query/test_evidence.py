@@ -97,10 +97,28 @@ def test_a_single_keyword_is_confirmed_by_the_title_or_by_another_keyword(engine
 
 
 def test_the_name_in_a_title_is_no_keyword_among_others(engine: TantivyEngine) -> None:
+    """A page begins with it: one that mentions France further down is not about the history of France."""
     found = evidence(engine, "History of France", "soprano", "bicycle", "race")
-    assert titles(found.is_confirmed) == ["2001 Tour de France", "An opera singer"]
-    named = evidence(engine, "History of Peru", "Ada", "scientist", "bicycle", "race")
-    assert titles(named.is_confirmed) == ["Islam in Peru", "Ada (scientist)"]
+    assert titles(found.is_confirmed) == titles(found.has_name) == ["2001 Tour de France"]
+    named = evidence(engine, "Sport in Peru", "Ada", "scientist", "bicycle", "race")
+    assert titles(named.has_name) == ["Islam in Peru"]
+    assert not named.is_confirmed.any()  # nothing in that lead is about sport
+    assert titles(evidence(engine, "Religion of Peru", "bicycle").is_confirmed) == ["Islam in Peru"]
+
+
+def test_words_of_a_title_that_are_everywhere_confirm_nothing(engine: TantivyEngine) -> None:
+    found = evidence(engine, "Bicycle women", "scientist", "race")
+    assert titles(found.is_confirmed) == ["2001 Tour de France"]
+
+
+def test_a_possessive_asks_for_women_too(engine: TantivyEngine) -> None:
+    assert titles(evidence(engine, "Women's science", "scientist").in_lead) == ["Ada (scientist)", "Bob Bell"]
+    assert titles(evidence(engine, "Science", "scientist").in_lead) == ["Ada (scientist)", "Bob Bell"]
+    assert titles(evidence(engine, "Men's science", "scientist").in_lead) == ["Bob Bell"]
+
+
+def test_two_keywords_are_different_ones(engine: TantivyEngine) -> None:
+    assert titles(evidence(engine, "Scientist", "scientists", "taught").has_two_in_lead) == ["Bob Bell"]
 
 
 def test_the_politics_of_a_country_are_not_about_women(engine: TantivyEngine) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from evenrank.core.records import Topic
 from evenrank.retrieval.engine.protocol import IndexPage
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
-from evenrank.retrieval.query.people import are_of_kind, defining_words, named_kinds
+from evenrank.retrieval.query.people import are_of_kind, defining_nouns, defining_words, named_kinds
 
 PAGES = [
     (1, "Una (Sava)", "The Una is a left tributary of the Sava, a river of the Balkans.", True),
@@ -84,3 +86,45 @@ def test_other_subjects_name_no_kind(title: str, engine: TantivyEngine) -> None:
 )
 def test_the_first_sentence_says_what_its_subject_is(opening: str, words: list[str]) -> None:
     assert defining_words(opening) == words
+
+
+@pytest.mark.parametrize(
+    ("opening", "nouns"),
+    [
+        ("The Foos are a high school football team.", ["team"]),
+        ("Foo is a volcano lying between two lakes.", ["volcano", "lying"]),
+        ("Foo is a graphic novel series by Bar.", ["novel", "series"]),
+        ("Foo is the former United States Secretary of Defense of the army.", ["secretary"]),
+        ("It flows west. It is a river.", []),
+    ],
+)
+def test_the_noun_itself_says_what_a_thing_is(opening: str, nouns: list[str]) -> None:
+    assert set(nouns) <= set(defining_nouns(opening))
+    assert not {"school", "football", "states", "army", "river"} & set(defining_nouns(opening))
+
+
+def test_things_that_are_named_after_things_are_not_of_their_kind(tmp_path: Path) -> None:
+    pages = [
+        ("The Bridge on the River", "The Bridge on the River is a film directed by Lean."),
+        ("Park Bridge", "Park Bridge is a townland."),
+        ("Old Bridge", "Old Bridge brings a road over the Una."),
+        ("Bridge Books", "Bridge Books is a firm that prints."),
+        ("Bridges of Una", "Una is a town that a bridge is in."),
+        ("History of Una", "Una is a bridge."),
+    ]
+    made = TantivyEngine.create(tmp_path / "bridges")
+    made.add(IndexPage(number, title, text, text) for number, (title, text) in enumerate(pages, 1))
+    made.commit()
+    ids, titles = np.arange(1, len(pages) + 1, dtype=np.int32), [title for title, _ in pages]
+    found = are_of_kind(made, Topic(1, "Bridges"), ids, titles)
+    assert [title for title, is_one in zip(titles, found, strict=True) if is_one] == ["Old Bridge", "Bridges of Una"]
+    made.close()
+
+
+def test_all_that_somebody_is_counts(tmp_path: Path) -> None:
+    made = TantivyEngine.create(tmp_path / "people")
+    opening = "Max Bo (born 1963) is a Slovak businessman and convicted criminal."
+    made.add([IndexPage(1, "Max Bo", opening, opening)])
+    made.commit()
+    assert are_of_kind(made, Topic(1, "Crime biography", keywords=("criminal",)), np.array([1]), ["Max Bo"]).all()
+    made.close()

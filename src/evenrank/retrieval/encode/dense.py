@@ -7,7 +7,6 @@ topic is near to; taking it away from the topic's vector leaves what is particul
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -28,24 +27,13 @@ from evenrank.progress import track
 from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings, Vectors
 from evenrank.retrieval.encode.models import BGE, installed_encoders
 from evenrank.retrieval.encode.vector_cache import TextVectors, VectorCache, dot_products
+from evenrank.retrieval.engine.analysis import first_sentence
 from evenrank.retrieval.engine.engines import index_folder, open_index
 from evenrank.retrieval.engine.indexing import only_build
 from evenrank.retrieval.engine.protocol import Engine, StoredPage
 from evenrank.retrieval.word_lists import lines_of
 from evenrank.trec.collection import Collection, as_collection
 from evenrank.wikipedia.annotate.wikitext import first_paragraph
-
-_SENTENCE_END = re.compile(r"(?<=[^\s.][^\s.][^\s.])[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]?[^\W\d_a-z])|[。！？।]")
-"""A full stop after a word of three letters or more, before a capital: neither "b." nor "U.S." nor "St." ends one."""
-LONGEST_SENTENCE = 600
-"""Characters that are searched for the end of a sentence."""
-
-
-def first_sentence(text: str) -> str:
-    """The first sentence of a text, at most 600 characters."""
-    head = text.lstrip()[:LONGEST_SENTENCE]
-    end = _SENTENCE_END.search(head)
-    return head[: end.end()].rstrip() if end else head
 
 
 def title_and_sentence(title: str, opening: str) -> str:

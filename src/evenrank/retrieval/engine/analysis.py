@@ -64,6 +64,19 @@ def defining_phrase(text: str, definition: Definition) -> str:
     return definition.end.split(said[1], maxsplit=1)[0] if said else ""
 
 
+_SENTENCE_END = re.compile(r"(?<=[^\s.][^\s.][^\s.])[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]?[^\W\d_a-z])|[。！？।]")
+"""A full stop after a word of three letters or more, before a capital: neither "b." nor "U.S." nor "St." ends one."""
+LONGEST_SENTENCE = 600
+"""Characters that are searched for the end of a sentence."""
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text, at most 600 characters."""
+    head = text.lstrip()[:LONGEST_SENTENCE]
+    end = _SENTENCE_END.search(head)
+    return head[: end.end()].rstrip() if end else head
+
+
 BIOGRAPHY = "biography"
 """The word of the field `person` of a biography."""
 _LIFE_DATES = re.compile(r"\([^()]*\b(?:born\b|b\.\s|\d{3,4}[^()]*[–-][^()]*\d{3,4})")

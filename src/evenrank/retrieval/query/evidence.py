@@ -19,9 +19,12 @@ from evenrank.retrieval.engine.protocol import (
     TextField,
     WeightedTerm,
 )
+from evenrank.retrieval.query.confirmation import TopicWords, are_confirmed, distinct_keywords
 from evenrank.retrieval.query.people import are_biographies, leaning
 from evenrank.retrieval.query.topic_query import (
+    ENGLISH,
     analysed_forms,
+    gender_words,
     number_forms,
     qualifying_words,
     split_words,
@@ -34,10 +37,6 @@ MAX_WORDS = 12
 TEXT_FIELDS: tuple[TextField, ...] = ("text", "categories", "infobox")
 FIXED = 0.6
 """Share of pages with the words of a fixed phrase that have them in a row."""
-TITLE_SHARE = 0.1
-"""Share of the pages with a keyword that must have a word of the title; else the title is but the name of a project."""
-DERIVED = 5
-"""Letters with which words begin that are taken for forms of each other."""
 LEAD_FIELDS: tuple[TextField, ...] = ("lead", "categories", "infobox", "kind")
 
 
@@ -75,9 +74,14 @@ class Evidence(NamedTuple):
     """Whether the page has a keyword anywhere; of several words, all of them and one in the lead."""
     in_lead: NDArray[np.bool_]
     """Whether it has all words of a keyword in its lead or in what it is filed under; a fixed phrase, in a row."""
+    has_two_in_lead: NDArray[np.bool_]
+    """Whether it has two different ones in its lead or in what it is filed under."""
+    has_name: NDArray[np.bool_]
+    """Whether it begins with the name in the title, such as Scotland; where the title has none, all do."""
     is_confirmed: NDArray[np.bool_]
-    """Whether it confirms that the keyword means what the title does: it also has a word of the title, or a second
-    keyword; where the title has a name, such as Scotland, that name, or a keyword that is a name and another one."""
+    """Whether it confirms that the keyword means what the title does: it also has words of the title, or a second
+    keyword; where the title has a name, such as Scotland, it begins with that name and has in its lead what else is
+    asked for."""
     words_in_text: Mapping[str, NDArray[np.bool_]] = {}
     """For each word of title and keywords, whether each page has it anywhere."""
     words_in_lead: Mapping[str, NDArray[np.bool_]] = {}
@@ -111,7 +115,11 @@ def find_evidence(
         page_ids,
     )
     qualifying = {text: qualifying_words(text, parts_of, language) for text, parts_of in parts.items()}
-    fits = {word: _fit(engine, word, in_lead[word], page_ids) for words_of in qualifying.values() for word in words_of}
+    of_gender = _of_gender(parts.get(topic.title, ()), language)
+    fits = {
+        word: _fit(engine, word, in_lead[word], page_ids)
+        for word in dict.fromkeys([*of_gender, *(word for words_of in qualifying.values() for word in words_of)])
+    }
     named = _named(engine, words, page_ids, titles or ())
     names = names_among(topic, language)
     none = np.zeros(len(page_ids), bool)
@@ -130,47 +138,28 @@ def find_evidence(
         reasons.append(in_a_row[text] | (together & is_loose))
         is_in_lead.append(in_a_row[text] | (lead_has & is_fitting))
         is_in_text.append(text_has & is_fitting & np.logical_or.reduce([in_lead[word] for word in subject]))
-    of_title = np.logical_and.reduce([~none, *(fits[word] for word in qualifying.get(topic.title, ()))])
+    is_qualified = bool(qualifying.get(topic.title))
+    of_title = np.logical_and.reduce([~none, *(fits[word] | (in_lead[word] & ~is_qualified) for word in of_gender)])
     has_lead = of_title & np.logical_or.reduce(is_in_lead)
     has_text = of_title & np.logical_or.reduce(is_in_text)
-    is_confirmed = _confirmed(topic.title, parts, qualifying, in_text, len(page_ids))
-    found = Reasons(tuple(parts), _bits(reasons, len(page_ids)))
-    return Evidence(found, has_text | has_lead, has_lead, is_confirmed, in_text, in_lead)
+    asked = TopicWords(topic.title, parts, names, frozenset(of_gender))
+    alike = distinct_keywords(parts.values(), language)
+    n_in_lead = np.sum([np.logical_or.reduce([is_in_lead[1 + place] for place in places]) for places in alike], axis=0)
+    return Evidence(
+        Reasons(tuple(parts), _bits(reasons, len(page_ids))),
+        has_text | has_lead,
+        has_lead,
+        of_title & (n_in_lead >= 2),
+        *are_confirmed(engine, asked, page_ids, in_text, in_lead),
+        in_text,
+        in_lead,
+    )
 
 
-def _confirmed(
-    title: str,
-    parts: Mapping[str, tuple[str, ...]],
-    qualifying: Mapping[str, tuple[str, ...]],
-    in_text: Mapping[str, NDArray[np.bool_]],
-    n_pages: int,
-) -> NDArray[np.bool_]:
-    """Whether each page confirms the meaning of its keywords; all do where there are none to confirm."""
-    keywords = [text for text in parts if text != title]
-    if title not in parts or not keywords:
-        return np.ones(n_pages, bool)
-    inner = " ".join(word for word in title.split()[1:] if word[:1].isupper())
-    names = [word for word in parts[title] if inner and word in split_words(inner)]
-    has_keyword = {text: np.logical_and.reduce([in_text[word] for word in parts[text]]) for text in keywords}
-    has_two = np.sum(list(has_keyword.values()), axis=0) >= 2
-    if names:
-        has_name = np.logical_or.reduce(
-            [np.zeros(n_pages, bool), *(has for text, has in has_keyword.items() if text[:1].isupper())]
-        )
-        return np.asarray(np.logical_and.reduce([in_text[word] for word in names]) | (has_two & has_name))
-    of_title = [word for word in parts[title] if word not in qualifying[title]] or list(parts[title])
-    derived = [has for text, has in has_keyword.items() if _is_derived(parts[text], of_title)]
-    has_title = np.logical_or.reduce([*(in_text[word] for word in of_title), *derived])
-    is_evident = np.logical_or.reduce(list(has_keyword.values()))
-    if has_title[is_evident].sum() < TITLE_SHARE * is_evident.sum():
-        return np.ones(n_pages, bool)
-    return np.asarray(has_title | has_two)
-
-
-def _is_derived(words: Sequence[str], of_title: Sequence[str]) -> bool:
-    """Whether a keyword has a word that begins as one of the title does: Brazilian, of Brazil."""
-    starts = tuple(word[:DERIVED] for word in of_title if len(word) >= DERIVED)
-    return any(word.startswith(starts) for word in words) if starts else False
+def _of_gender(words: Sequence[str], language: str) -> tuple[str, ...]:
+    """The words for women or men of a title that also names something else: "women scientists", "women's football"."""
+    found = tuple(word for word in words if gender_words(word)) if language == ENGLISH else ()
+    return found if len(found) < len(words) else ()
 
 
 def _bits(reasons: Sequence[NDArray[np.bool_]], n: int) -> NDArray[np.uint16]:

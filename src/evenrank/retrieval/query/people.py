@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
-from evenrank.retrieval.engine.analysis import BIOGRAPHY, KIND_OF_THING, defining_phrase
+from evenrank.retrieval.engine.analysis import BIOGRAPHY, HEAD, KIND_OF_THING, defining_phrase, first_sentence
 from evenrank.retrieval.engine.protocol import Engine, Hits, Restriction, WeightedTerm
 from evenrank.retrieval.query.feedback import inverse_document_frequencies
 from evenrank.retrieval.query.topic_query import (
@@ -98,6 +99,32 @@ SINGULAR_SHARE = 0.6
 """Leads that have the singular of a kind of thing, beside those with its plural: `river` is frequent, `texa` is not."""
 _LIST_OF = re.compile(r"^lists? of (?:the )?", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\(([^()]*)\)")
+_IS_SOMEBODY = re.compile(
+    r"\b(?:is|was) (?:an?|the) ([^.;:]{1,120}?)(?: (?:who|that|which|for|from|by|with|in|at|on)\b|[.;:]|$)"
+)
+_ENDS_NOUN = re.compile(rf"(?:ed|ing)$|^(?:{'|'.join(sorted(_CONTAINERS))}|during|under|about|over|set)$")
+"""What follows the name of a thing: "a song recorded", "a novel series"."""
+_NAMED_AFTER = frozenset(
+    (
+        *("film", "novel", "album", "game", "programme", "program", "episode", "magazine", "newspaper", "band", "team"),
+        *(
+            "company",
+            "firm",
+            "publisher",
+            "label",
+            "service",
+            "platform",
+            "town",
+            "city",
+            "village",
+            "suburb",
+            "hamlet",
+        ),
+        *("community", "township", "townland", "neighborhood", "neighbourhood"),
+    )
+)
+"""Things that are called after other things: "Park Bridge is a townland", "The Bridge on the River Kwai is a film"."""
+_OF_PLACE = re.compile(r"\s(?:of|in)\s")
 _TITLE_HEAD_END = re.compile(r",|\s(?:of|in|at|on|for|by|and)\s")
 
 
@@ -149,6 +176,11 @@ def are_of_kind(
     return np.array([_is_of_kind(forms, *page) for page in pages], bool)
 
 
+def asks_for_people(topic: Topic, engine: Engine) -> bool:
+    """Whether the kinds of thing that a subject names are people."""
+    return any(kind == BIOGRAPHY or names_people(kind) for kind in named_kinds(topic, engine))
+
+
 LEAST_COMPOUND = 5
 """Letters that a kind must have to be found at the end of a longer word."""
 
@@ -158,18 +190,39 @@ def _is_of_kind(
 ) -> bool:
     """Whether the first sentence says so, or the title with its first or last word, or a class with its last word; of a
     person, only what they are. A stratovolcano is a volcano."""
-    said = defining_words(opening)
+    said = [] if _is_about_its_place(title, opening) else defining_nouns(opening)
     if BIOGRAPHY in forms:
         return is_person
     if is_person or any(names_people(form) for form in forms):
-        return is_person and any(word in forms and names_people(word) for word in said)
+        return is_person and any(word in forms and names_people(word) for word in _occupations(opening))
     of_classes = [word for name in classes for word in split_words(name)[-1:]]
     ends = tuple(form for form in forms if len(form) >= LEAST_COMPOUND)
-    return any(word in forms or word.endswith(ends) for word in [*said, *_title_heads(title), *of_classes])
+    heads = _title_heads(title)
+    if said and not _LIST_OF.match(title):
+        heads = [] if _NAMED_AFTER.intersection(said) else [word for word in heads if singular(word) == word]
+    return any(word in forms or word.endswith(ends) for word in [*said, *heads, *of_classes])
+
+
+def _is_about_its_place(title: str, opening: str) -> bool:
+    """Whether a first sentence speaks of the place in a title: "Armenia is a country", of "Geography of Armenia"."""
+    head, *place = _OF_PLACE.split(title, maxsplit=1)
+    said = split_words(opening[:HEAD])
+    said = said[1:] if said[:1] == ["the"] else said
+    named = [split_words(re.sub(r"^the ", "", text)) for text in place]
+    return any(words and said[: len(words)] == words for words in named) and said[:1] != split_words(head)[:1]
+
+
+def _occupations(opening: str) -> list[str]:
+    """What a first sentence says that somebody is, all of it: "a Slovak businessman and convicted criminal"."""
+    said = _IS_SOMEBODY.search(opening[:HEAD])
+    return split_words(said[1]) if said else []
 
 
 def _title_heads(title: str) -> list[str]:
-    """Words of a title that may say what it names: `river` of `Rhone (river)`, `university` of `University of Oslo`."""
+    """Words of a title that may say what it names: `river` of `Rhone (river)`, `university` of `University of Oslo`.
+
+    A plural is the name of a firm or an album as often ("Baen Books"), so it counts only where nothing else tells.
+    """
     in_brackets = split_words(" ".join(_IN_BRACKETS.findall(title)))
     name = _TITLE_HEAD_END.split(_LIST_OF.sub("", _IN_BRACKETS.sub("", title)), maxsplit=1)[0]
     words = split_words(name)
@@ -178,6 +231,14 @@ def _title_heads(title: str) -> list[str]:
 
 def defining_words(text: str) -> list[str]:
     """What the first sentence says that its subject is: `tributary` in "The Una is a tributary of the Sava"."""
-    before, _, after = defining_phrase(text, KIND_OF_THING).partition(" of ")
+    before, after, *_ = (*defining_phrase(first_sentence(text), KIND_OF_THING).split(" of "), "", "")
     words = split_words(_COMPOUND_MODIFIER.sub("", before))
     return [*words, *split_words(after)] if _CONTAINERS.intersection(words[-1:]) else words
+
+
+def defining_nouns(text: str) -> list[str]:
+    """Those that name the thing itself: `team` of "a school football team", `volcano` of "a volcano lying there"."""
+    words = defining_words(text)
+    return [
+        word for word, after in zip_longest(words, words[1:], fillvalue="") if not after or _ENDS_NOUN.search(after)
+    ]

@@ -1,0 +1,91 @@
+"""Titles of real articles that the web app lists for a subject, to be read by a person.
+
+    python benchmarks/subject_titles.py DIR [--model hybrid] [--subjects 1,5]
+
+DIR is a collection of `../shared/data/wikipedia-sample` with an index. Of each subject the first 50 articles of the
+list that the app makes with its defaults are printed with the first words of their text. The rules about what a title
+asks for (`ranking/subject.py`) were made while reading the first twenty; the others were fixed before they were read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from evenrank.app.lists.work_list import make_list
+from evenrank.app.request.question import Question
+from evenrank.app.settings import WebSettings
+from evenrank.app.state import open_state
+from evenrank.retrieval.model_choice import choose_model
+from evenrank.trec.collection import as_collection
+from subjects import read_openings
+
+N_READ, N_LETTERS = 50, 160
+SUBJECTS = """
+Nigerian history: Nigeria, Yoruba, Igbo, Biafra, Sokoto Caliphate
+Military history of Scotland: Jacobite, regiment, clan, battle
+Indian cinema: Bollywood, Hindi film, Tamil film
+Women scientists: physicist, chemist, biologist
+Women artists: painter, sculptor, photographer
+Women's football: footballer, FIFA Women's World Cup, league
+History of Brazil: Brazil, Portuguese, slavery, empire
+Schools: high school, secondary school, education
+Songs: song, single, ballad
+Books: book, novel, publisher
+Crime biography: criminal, murderer, gangster
+World War II military history: regiment, battle, division, invasion
+Former countries: kingdom, empire, state
+Musicians: guitarist, pianist, composer
+Volcanoes: volcano, lava, eruption
+Medicine: disease, surgery, therapy
+Engineering: engineer, mechanical, bridge
+Jewish history: Jews, Judaism, Holocaust, rabbi
+Climate change: global warming, greenhouse gas, carbon dioxide
+Chess: chess, grandmaster
+Women writers: poet, novelist, journalist
+Women's rights: suffrage, feminism, activist
+Culture of Japan: Japanese, anime, tea ceremony, festival
+History of Poland: Poland, Polish, Warsaw, partition
+Music of Jamaica: reggae, ska, dancehall
+Politics of Kenya: Kenya, election, parliament
+Football clubs: football club, league, stadium
+Bridges: bridge, suspension bridge, arch
+Museums: museum, gallery, collection
+Ancient Rome: Roman, emperor, senate
+American Civil War: Confederate, Union Army, battle
+Buddhism: Buddha, monk, temple
+Astronomers: astronomer, telescope, observatory
+Languages: language, dialect, grammar
+Former railway lines: railway, station, closed
+Video games: video game, Nintendo, arcade
+Economics: economist, market, trade
+Cricketers: cricketer, batsman, bowler
+Lakes: lake, reservoir
+Vaccination: vaccine, immunity, measles
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--model", default="untrained")
+    parser.add_argument("--subjects", default="", help="numbers, from 1; by default all")
+    options = parser.parse_args()
+    lines = [line.partition(": ") for line in SUBJECTS.strip().splitlines()]
+    chosen = [int(number) for number in options.subjects.split(",") if number] or range(1, len(lines) + 1)
+    texts, model = read_openings(), choose_model(as_collection(options.folder), options.model)
+    with tempfile.TemporaryDirectory() as folder:
+        state = open_state(options.folder, WebSettings(store=Path(folder) / "desk.sqlite", model=model))
+        for number in chosen:
+            title, _, keywords = lines[number - 1]
+            found = make_list(state, Question(title, tuple(keywords.split(", "))))
+            print(f"\n{number} {title} ({keywords}): {len(found.page_ids)} articles")
+            for place, page_id in enumerate(found.page_ids[:N_READ].tolist()):
+                said = " ".join(texts[page_id].split())[:N_LETTERS]
+                print(f"{place + 1:3d} {said} [{', '.join(found.reasons.of(place))}]", flush=True)
+        state.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Names in titles, and the forms in which pages have them."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenrank.retrieval.query.confirmation import distinct_keywords, forms_of_name, names_in_title
+
+
+@pytest.mark.parametrize(
+    ("title", "names"),
+    [
+        ("Military history of Scotland", [("scotland",)]),
+        ("World War II military history", [("world", "war", "ii")]),
+        ("Art in New Zealand", [("new", "zealand")]),
+        ("Military History of Scotland", [("scotland",)]),
+        ("Japan/Biography task force", []),
+        ("Women's football", []),
+        ("Nigerian history", []),
+        ("Crime Biography", []),
+        ("Climate change", []),
+        ("", []),
+    ],
+)
+def test_names_are_what_has_a_capital_after_the_first_word(title: str, names: list[tuple[str, ...]]) -> None:
+    assert names_in_title(title) == names
+
+
+def test_a_place_has_adjectives() -> None:
+    assert "brazilian" in forms_of_name("brazil")
+    assert "italian" in forms_of_name("italy")
+    assert "japanese" in forms_of_name("japan")
+    assert {"scotland", "scottish", "scots"} == set(forms_of_name("scotland"))
+
+
+def test_singular_and_plural_are_one_keyword() -> None:
+    assert distinct_keywords([("volcanoes",), ("lava",), ("volcano",)]) == [[0, 2], [1]]
