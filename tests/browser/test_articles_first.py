@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 import pytest
 
@@ -44,6 +45,26 @@ def test_the_first_article_is_on_the_first_screen(
         assert row is not None
         assert row["y"] < HIGHEST[screen]
         page.context.add_cookies([{"name": "language", "value": "en", "url": address}])
+
+
+@pytest.mark.parametrize("screen", HIGHEST, ids=["desktop", "phone"])
+def test_warnings_and_accounts_leave_articles_on_the_first_screen(
+    open_page: Callable[..., Page], address: str, screen: tuple[int, int]
+) -> None:
+    """A list of articles that people brought, all of one region, with the goal of the whole world."""
+    page = open_page()
+    page.set_viewport_size({"width": screen[0], "height": screen[1]})
+    make(page, "lists", f"{QUESTIONS[0]}&best=FA")
+    titles = page.request.get(f"{page.url}.txt?region=Europe").text()
+    asked = urlencode({"title": "Our worklist", "text-1": titles, "goal": "world", "best": "Start"})
+    make(page, "lists", asked)
+    page.context.add_cookies([{"name": "language", "value": "fr", "url": address}])
+    page.reload()
+    expect(page.locator(".misfit")).to_be_visible()
+    expect(page.locator(".accounts")).to_be_visible()
+    row = page.locator("table.articles tbody tr").first.bounding_box()
+    assert row is not None
+    assert row["y"] < HIGHEST[screen]
 
 
 @pytest.mark.parametrize("width", [320, 390])
