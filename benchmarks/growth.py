@@ -1,6 +1,6 @@
 """What grows with the size of a collection: a new list, the start of a server, the first look-up of a title.
 
-    python -m benchmarks.growth make FOLDER [--copies 1,4,16]     # collections, an hour for the largest
+    python -m benchmarks.growth make FOLDER [--copies 1,4,16]     # collections, ten minutes for the largest
     python -m benchmarks.growth measure FOLDER [--topics 57]
 
 Articles are the real ones of the sample with its 57 training topics. Larger collections have copies of them under other
@@ -132,6 +132,8 @@ def measure(folder: Path, n_topics: int) -> None:
                 )
     if len(sizes) > 1:
         for (name, unit), values in found.items():
+            if unit not in ("s", "ms"):
+                continue
             line = np.polyfit(sizes, values, 1)
             print(f"{GOAL:,} (extrapolated)  {name}: {np.polyval(line, GOAL):.4g} {unit}")
     print(f"processes waiting for {os.cpu_count()} cores, mean of the last minute: {os.getloadavg()[0]:.1f}")

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 
 from evenrank.app.articles.article import ArticleFacts, open_facts
-from evenrank.app.articles.candidates import AppSource, open_source
+from evenrank.app.articles.candidates import AppSource, open_app_source
 from evenrank.app.articles.collection_view import (
     Corrections,
     DataAge,
@@ -229,7 +229,7 @@ def open_collection(collection: Collection, settings: WebSettings, store: Databa
     keep_id_numbers(store, collection)
     keep_collection(store, collection)
     choice = settings.model
-    source, goals = open_source(collection, settings.n_candidates, choice.without_reading(), settings.facts_folder)
+    source, goals = open_app_source(collection, settings.n_candidates, choice.without_reading(), settings.facts_folder)
     facts = open_facts(collection, settings.facts_folder)
     reading = ReadAhead(replace(source, choice=choice)) if choice.n_read else None
     return AppState(collection, source, store, settings, facts, reading, goals)

@@ -82,7 +82,7 @@ def _add(graph: Any, page_ids: NDArray[np.integer], vectors: NDArray[np.int8], l
         graph.add(page_ids[part].astype(np.uint64), np.ascontiguousarray(vectors[part]), threads=1)
 
 
-def facts_path(path: Path) -> Path:
+def graph_facts_path(path: Path) -> Path:
     """The file with size and checksum of a graph: the package does not survive a damaged one."""
     return path.with_name(f"{path.name}.json")
 
@@ -91,11 +91,11 @@ def _save(graph: Any, path: Path) -> None:
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         graph.save(str(temporary))
-        facts_path(path).unlink(missing_ok=True)
+        graph_facts_path(path).unlink(missing_ok=True)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-    with atomic_file(facts_path(path)) as file:
+    with atomic_file(graph_facts_path(path)) as file:
         file.write(orjson.dumps({"pages": len(graph), **asdict(file_facts(path))}) + b"\n")
 
 
@@ -109,7 +109,7 @@ class VectorGraph:
     def open(cls, path: Path, n_pages: int) -> VectorGraph | None:
         """The graph in a file; None for one that is damaged or of other pages."""
         try:
-            said = orjson.loads(facts_path(path).read_bytes())
+            said = orjson.loads(graph_facts_path(path).read_bytes())
             if said != {"pages": said["pages"], **asdict(file_facts(path))}:
                 raise ValueError("its checksum does not match its content")
             return cls(path) if said["pages"] == n_pages else None
