@@ -1,6 +1,6 @@
 """What grows with the size of a collection: a new list, the start of a server, the first look-up of a title.
 
-    python -m benchmarks.growth make FOLDER [--copies 1,4,16]     # collections, an hour for the largest
+    python -m benchmarks.growth make FOLDER [--copies 1,4,16]     # collections, ten minutes for the largest
     python -m benchmarks.growth measure FOLDER [--topics 57]
 
 Articles are the real ones of the sample with its 57 training topics. Larger collections have copies of them under other
@@ -61,7 +61,7 @@ def open_app(collection: Path, store: Path):
     from evenrank.app.settings import WebSettings
     from evenrank.app.state import open_state
 
-    return open_state(collection, WebSettings(store=store))
+    return open_state(collection, WebSettings(store=store, facts_folder=store.parent))
 
 
 def step_start(collection: Path, store: Path, n_topics: int) -> dict[str, float]:
@@ -91,13 +91,15 @@ def step_lists(collection: Path, store: Path, n_topics: int) -> dict[str, float]
     from starlette.testclient import TestClient
 
     from evenrank.app.app import make_app
+    from evenrank.app.pages.home import example_of
 
     state = open_app(collection, store)
     topics = state.collection.topics[:n_topics]
+    example_of(state)  # what is otherwise computed in the background
+    assert state.title_index is not None
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     times = []
     with TestClient(make_app(state), base_url="http://localhost") as client:
-        time.sleep(3.0)  # the example of the front page is made in the background
         for topic in topics:
             fields = {"title": topic.title, "keywords": ", ".join(topic.keywords), "scope": topic.scope}
             begin = time.process_time()
@@ -130,6 +132,8 @@ def measure(folder: Path, n_topics: int) -> None:
                 )
     if len(sizes) > 1:
         for (name, unit), values in found.items():
+            if unit not in ("s", "ms"):
+                continue
             line = np.polyfit(sizes, values, 1)
             print(f"{GOAL:,} (extrapolated)  {name}: {np.polyval(line, GOAL):.4g} {unit}")
     print(f"processes waiting for {os.cpu_count()} cores, mean of the last minute: {os.getloadavg()[0]:.1f}")

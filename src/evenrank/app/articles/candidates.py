@@ -70,7 +70,7 @@ class AppSource(SearchSource):
 
 
 @dataclass(frozen=True)
-class TaughtEstimates:
+class TaughtByTopics:
     """What the training topics of a collection teach the search of the app."""
 
     calibration: Calibration | None
@@ -96,13 +96,13 @@ def open_app_source(
     information = collection.default_groups(BuildSettings().information)
     settings = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
 
-    def learn() -> TaughtEstimates:
+    def learn() -> TaughtByTopics:
         calibrated = calibrate_source(source, collection.topics)
         jobs = [RankingJob(source.session, calibrated, Relevance(), full_request(task), settings) for task in TASKS]
         sharpness = tuple(job.learned().settings.sharpness for job in jobs)
-        return TaughtEstimates(calibrated.calibration, calibrated.count, sharpness)
+        return TaughtByTopics(calibrated.calibration, calibrated.count, sharpness)
 
-    learned = kept_record(collection, kept_in, "learned", (n_pages, choice.describe()), TaughtEstimates, learn)
+    learned = kept_record(collection, kept_in, "learned", (n_pages, choice.describe()), TaughtByTopics, learn)
     goals = {task: replace(settings, sharpness=power) for task, power in zip(TASKS, learned.sharpness, strict=True)}
     return replace(source, calibration=learned.calibration, count=learned.count), goals
 

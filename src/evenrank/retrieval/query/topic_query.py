@@ -126,9 +126,14 @@ _CUT_OFF = re.compile(r"(?<!\w)\w*+(?:\.\.\.|…)\s*+$")
 
 def split_words(text: str, language: str = ENGLISH) -> list[str]:
     """Words in lower case and without accents; a last word that is cut off by an ellipsis is left out."""
+    if "..." in text or "…" in text:
+        text = _CUT_OFF.sub("", text)
     if language != ENGLISH:
-        return analyser_for(language).words(_CUT_OFF.sub("", text))
-    plain = unicodedata.normalize("NFKD", _CUT_OFF.sub("", text).lower())
+        return analyser_for(language).words(text)
+    plain = text.lower()
+    if plain.isascii():  # most texts, in a third of the time
+        return WORD.findall(plain)
+    plain = unicodedata.normalize("NFKD", plain)
     return WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))
 
 
