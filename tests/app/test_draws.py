@@ -247,13 +247,16 @@ def test_a_draw_link_shows_the_same_list_for_ever(state: AppState, client: TestC
     again.close()
 
 
-def test_draws_depend_on_secret_search_and_number_only(generated, tmp_path: Path) -> None:
+def test_draws_depend_on_secret_search_and_number_only(generated, state: AppState, tmp_path: Path) -> None:
+    """The search is the same one: another one of the same question has a plan of its own."""
+    made = make_search(state, CHESS)
+
     def first_draws(name: str, secret: str) -> list[list[int]]:
         state = open_state(generated.path, WebSettings(store=tmp_path / name, relevance_floor=0.0))
         with state.store.transaction() as connection:
             connection.execute("UPDATE setting SET value = ? WHERE name = 'secret'", (secret,))
             connection.execute("DELETE FROM saved_search")
-        search = saved(state)
+        save_search(state.store, made, "owner")
         with state.store.transaction() as connection:
             connection.execute("UPDATE saved_search SET token = 'same'")
         search = load_search(state.store, "same")
