@@ -1,4 +1,4 @@
-"""Tables of docs/explanation/evidence.md, from what `worlds.py` measured.
+"""Tables of docs/reference/worlds.md, from what `worlds.py` measured.
 
     python benchmarks/evidence.py            # prints what differs; exit code 1
     python benchmarks/evidence.py --write    # writes the tables into the page
@@ -19,7 +19,7 @@ import numpy as np
 import orjson
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS, PAGE = ROOT / "benchmarks" / "results" / "worlds.json", ROOT / "docs" / "explanation" / "evidence.md"
+RESULTS, PAGE = ROOT / "benchmarks" / "results" / "worlds.json", ROOT / "docs" / "reference" / "worlds.md"
 PLACE = re.compile(r"<!-- table: (?P<name>[\w-]+) -->\n.*?<!-- end -->", re.S)
 DEFAULT = "optimal"
 DEPTHS = ("Score@10", "Score@20", "Score@50", "Score@100", "Score")

@@ -4,7 +4,7 @@
                                 [--workers N] [--json FILE]
 
 The worlds and the policies are those of `worlds.toml`, a study of some days, unless `--study` names others, run one
-after the other. `reported.toml` is the one that docs/explanation/evidence.md shows; `lists.toml` and `sequences.toml`
+after the other. `reported.toml` is the one that docs/reference/worlds.md shows; `lists.toml` and `sequences.toml`
 have more queries. Real worlds are added where `../shared` has them.
 `--on-own-data` leaves a policy, by its label, to data of people and queries, where lists are short. CACHE keeps
 collections and finished trials, so that an interrupted run resumes and worlds can be run one at a time (`--only`);
