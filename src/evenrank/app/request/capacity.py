@@ -47,53 +47,71 @@ class Capacity:
     def __init__(self, n_at_once: int, n_waiting: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.n_waiting, self.clock = n_waiting, clock
         self._threads = ThreadPoolExecutor(n_at_once + MAX_ELSEWHERE, thread_name_prefix="expensive")
-        self._places = threading.Semaphore(n_at_once)
+        """Started when they are needed: without requests that wait elsewhere there are `n_at_once`."""
         self._elsewhere = threading.Semaphore(MAX_ELSEWHERE)
         self._queues: OrderedDict[str, deque[Waiting]] = OrderedDict()
         """Requests that wait, by the network they came from; the network whose turn it is comes first."""
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        """Guards the queues and the two numbers below."""
+        self._n_free = n_at_once
+        """Places that nobody has."""
+        self._n_returning = 0
+        """Requests that have been elsewhere, and need a place to continue."""
 
     def submit(self, network: str, make: Callable[[], Response]) -> Future[Response]:
         """The answer to come; BusyError when as many wait as may, or half as many from one network."""
         waiting = Waiting(Future(), make, self.clock())
-        with self._lock:
+        with self._changed:
             queue = self._queues.get(network, ())
             if sum(map(len, self._queues.values())) >= self.n_waiting or len(queue) >= (self.n_waiting + 1) // 2:
                 raise BusyError("too many expensive requests wait")
             self._queues.setdefault(network, deque()).append(waiting)
-        self._threads.submit(self._answer_next)
+            if self._n_free > 0:
+                self._n_free -= 1
+                self._threads.submit(self._answer_all)
         return waiting.answer
 
-    def _answer_next(self) -> None:
-        """Answer the request whose turn it is, when there is a place."""
-        with self._places:
-            with self._lock:
+    def _answer_all(self) -> None:
+        """With a place: answer one request after the other, until none waits or one that returns needs the place."""
+        while True:
+            with self._changed:
+                if self._n_returning > self._n_free or not self._queues:
+                    self._n_free += 1
+                    self._changed.notify()
+                    return
                 network, queue = next(iter(self._queues.items()))
                 waiting = queue.popleft()
                 if queue:
                     self._queues.move_to_end(network)
                 else:
                     del self._queues[network]
-            if not waiting.answer.set_running_or_notify_cancel():
-                return
-            try:
-                if self.clock() - waiting.since > WAIT_SECONDS:
-                    raise BusyError("an expensive request waited too long")
-                waiting.answer.set_result(waiting.make())
-            except BaseException as error:
-                waiting.answer.set_exception(error)
+            self._answer(waiting)
+
+    def _answer(self, waiting: Waiting) -> None:
+        if not waiting.answer.set_running_or_notify_cancel():
+            return
+        try:
+            if self.clock() - waiting.since > WAIT_SECONDS:
+                raise BusyError("an expensive request waited too long")
+            waiting.answer.set_result(waiting.make())
+        except BaseException as error:
+            waiting.answer.set_exception(error)
 
     @contextmanager
     def elsewhere(self) -> Iterator[None]:
         """While a request that has a place waits for another server, the next one gets it."""
         if not self._elsewhere.acquire(blocking=False):
             raise BusyError("too many requests wait for another server")
-        self._places.release()
+        self._threads.submit(self._answer_all)
         try:
             yield
         finally:
             self._elsewhere.release()
-            self._places.acquire()
+            with self._changed:
+                self._n_returning += 1
+                self._changed.wait_for(lambda: self._n_free > 0)
+                self._n_returning -= 1
+                self._n_free -= 1
 
 
 _CAPACITY: ContextVar[Capacity | None] = ContextVar("capacity", default=None)
