@@ -293,7 +293,7 @@ def test_damaged_arrays_are_refused_and_named(tmp_path: Path) -> None:
     segment = max((made.path / "index-1").rglob("*.store"), key=lambda file: file.stat().st_size)
     broken = bytearray(segment.read_bytes())
     broken[len(broken) // 2] ^= 1
-    damaged = made.path / "damaged"  # renamed, not written in place: threads of the engine may still have the file mapped
+    damaged = made.path / "damaged"  # not written in place: threads of the engine may still have the file mapped
     damaged.write_bytes(broken)
     damaged.replace(segment)
     ended = run(["doctor", made.path])
