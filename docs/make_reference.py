@@ -273,7 +273,7 @@ def policies_page() -> str:
 def policy_page(name: str, policy: PolicyEntry) -> str:
     note = NOTES["policies"][name]
     tasks = " and ".join(f"Task {task}" for task in policy.tasks)
-    lines = [f"# {name}\n", f"{note['idea']}\n", f"$$\n{note['formula']}\n$$\n"]
+    lines = [f"# {name}\n", f"{note['idea']}\n", *_formulas(note["formula"])]
     if (FOLDER.parent / "images" / "figures" / f"policy-{name}.svg").exists():
         lines.append(f"![What {name} makes of one example](../../images/figures/policy-{name}.svg)\n")
         lines.append("*What it makes of [the example](../../explanation/exposure.md).*\n")
@@ -415,6 +415,13 @@ def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(name if isinstance(name, str) else name[0] for name in value) or "none"
     return str(value)
+
+
+def _formulas(formula: str | dict[str, str]) -> list[str]:
+    """A formula, or one for each task under its name."""
+    if isinstance(formula, str):
+        return [f"$$\n{formula}\n$$\n"]
+    return [f"{task}:\n\n$$\n{text}\n$$\n" for task, text in formula.items()]
 
 
 def _one_line(text: str) -> str:

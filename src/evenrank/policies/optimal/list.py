@@ -80,8 +80,8 @@ class OptimalList(CheckedPolicy):
     fairness: Weight = 1.0
     """Weight of fairness against relevance, the exponent of AWRF: 1 is the measure itself, 0 the order by relevance."""
     min_precision: Share = 0.0
-    """Smallest expected share of relevant pages up to `precision_rank`. Fairness is weakened until it is met; where
-    that is impossible, until 98 % of what can be reached is."""
+    """Smallest expected share of relevant pages up to `precision_rank`. Fairness is lowered until it is met
+    or, if it cannot be, until precision is 98 % of the highest possible."""
     precision_rank: PageCount = 50
     """Rank up to which `min_precision` must be met."""
     depths: Annotated[tuple[int, ...], RisingRanks()] = (10, 20, 50, 100, 1000)

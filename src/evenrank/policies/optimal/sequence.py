@@ -99,8 +99,8 @@ class OptimalSequence(CheckedPolicy):
     """Weight of fairness against relevance; 0 is the order by relevance, 1 suits most cases, and larger values give
     more weight to EE-L. The explanation of `optimal` has the formula."""
     min_precision: Share = 0.0
-    """Smallest expected share of relevant pages in all rankings. Fairness is weakened until it is met; where that is
-    impossible, until 98 % of what can be reached is."""
+    """Smallest expected share of relevant pages in all rankings. Fairness is lowered until it is met or, if
+    it cannot be, until precision is 98 % of the highest possible."""
     reach: Weight = 0.0
     """Only this many times the number of pages that are expected to be relevant, the most relevant ones, are used to
     fill a group (at least twice as many as a ranking has ranks), which keeps rankings on topic; 0 uses all pages."""
