@@ -19,7 +19,7 @@ from evenrank.app.state import open_state
 from evenrank.trec.assessment.assessors import add_assessor, assign_pages, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage
 from evenrank.trec.assessment.queues import queue
-from evenrank.trec.assessment.votes import Store, all_votes, create_store, current_votes
+from evenrank.trec.assessment.votes import Store, Vote, all_votes, cast_vote, create_store, current_votes
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of
 from tests.judging_files import JudgingFiles, make_judging
@@ -307,6 +307,40 @@ def test_the_organiser_sees_coverage_pace_agreement_and_scores(judge: TestClient
     assert re.search(r"<strong>−?\d\.\d{3}</strong></td><td class=\"number\"[^>]*>−?\d\.\d{3} to", agreement)
     assert "judged@5" in scores
     assert "Leave one run out" in scores
+
+
+def work_left(judge: TestClient, link: str) -> str:
+    """What the organisers' page says of the hours that are left."""
+    [found] = re.findall(
+        r"<strong>([^<]*)</strong> <span>of work left at the present pace([^<]*)<", judge.get(link).text
+    )
+    return "".join(found)
+
+
+def test_work_left_counts_everybody_and_is_never_nothing(
+    judge: TestClient, judging: JudgingFiles, store: Store
+) -> None:
+    """Ben has not begun: his pages count with Ada's pace, and the page says so."""
+    link = f"/organise/{judging.secrets['Olga']}"
+    assert work_left(judge, link) == "–"
+    waiting = "; who has no pace yet counts with the mean of the others"
+    pages = [(topic, item.page) for topic in judging.topics for item in queue(store, "Ada", topic)]
+    votes = [Vote(f"vote-{at}", *page, "Ada", "graded", 1, seconds=0.2) for at, page in enumerate(pages)]
+    for vote in votes:
+        cast_vote(store, vote)
+    assert work_left(judge, link) == f"under 0.1 h{waiting}"
+    for at, page in enumerate(pages):
+        cast_vote(store, Vote(f"again-{at}", *page, "Ada", "graded", 1, seconds=360.0))
+    assert work_left(judge, link) == f"{len(pages) / 10:.1f} h{waiting}"
+    cast_vote(store, Vote("ben", *pages[0], "Ben", "graded", 1, seconds=360.0))
+    assert work_left(judge, link) == f"{(len(pages) - 1) / 10:.1f} h"
+
+
+def test_an_interval_that_cannot_be_given_is_said_to_be_unknown(judge: TestClient, judging: JudgingFiles) -> None:
+    link = f"/organise/{judging.secrets['Olga']}"
+    for path in ("/agreement", "/scores"):
+        assert "– to –" not in judge.get(link + path).text
+    assert "not known yet" in judge.get(f"{link}/agreement").text
 
 
 def test_texts_are_taken_once_and_anew_after_the_collection_changed(

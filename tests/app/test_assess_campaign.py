@@ -118,9 +118,10 @@ def test_a_skipped_page_does_not_drop_its_topic(store: Store) -> None:
     assert (tier.n_skipped, tier.is_complete) == (1, True)
 
 
-def test_a_topic_that_was_only_skipped_is_not_complete(store: Store) -> None:
+def test_a_topic_that_was_only_skipped_is_not_complete(judge: TestClient, olga: str, store: Store) -> None:
     judge_everything(store, {"Ada": 0}, skipped=tuple(pooled(store)))
     assert set(max_tiers(store).values()) == {0}
+    assert "skipped pages do not hold a tier back unless more are skipped than decided" in judge.get(olga).text
 
 
 def test_skipped_pages_are_found_ruled_on_and_handed_over(

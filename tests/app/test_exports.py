@@ -24,7 +24,9 @@ from evenrank.app.exports.publishing import UPDATED
 from evenrank.app.pages.i18n import percent
 from evenrank.app.state import AppState
 from evenrank.cli.publish import command as publish
+from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_run
+from evenrank.scoring.evaluate import evaluate
 from tests.app.conftest import client_of, posted
 from tests.desk_collections import HOSTILE_TITLES, QUESTION
 
@@ -90,6 +92,22 @@ def test_a_draw_is_a_task_2_run(client: TestClient, search_path: str, tmp_path: 
     assert run.task == 2
     assert run.repeats.tolist() == [2]
     assert len(run.pages) == 50
+
+
+def test_no_run_is_taken_for_a_topic_of_the_collection(client: TestClient, state: AppState, tmp_path: Path) -> None:
+    """Lists are topics above the collection's, each its own, so that no other subject's judgments score them."""
+    found: list[int] = []
+    for number in range(2):
+        made = posted(client, "/lists", {**QUESTION, "title": f"History {number}"})
+        draw = posted(client, f"{posted(client, '/searches', QUESTION)}/draws")
+        for path in (made, draw):
+            (tmp_path / "made.run").write_text(client.get(f"{path}.run").text)
+            found += read_run(tmp_path / "made.run").topic_ids.tolist()
+    first = max(state.collection.topic_by_id) + 1
+    assert min(found) >= first
+    assert found[2:] == [found[0] + 1, found[1] + 1]
+    with pytest.raises(EvenrankError, match=f"nothing to score: topics not in the collection, left out: {found[-1]}"):
+        evaluate(state.collection, tmp_path / "made.run")
 
 
 def test_wikitext_says_when_and_how_to_make_it_anew(client: TestClient, list_path: str) -> None:

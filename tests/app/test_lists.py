@@ -179,6 +179,16 @@ def test_the_trade_off_has_the_list_on_it(client: TestClient, state: AppState, l
     assert "<html" in client.get(f"{list_path}/trade-off").text
 
 
+@pytest.mark.parametrize("fairness", ["0", "0.1", "1", "10"])
+def test_relevance_kept_is_one_figure_on_every_page(client: TestClient, fairness: str) -> None:
+    path = posted(client, "/lists", {**QUESTION, "fairness": fairness})
+    [said] = re.findall(r"The list keeps ([\d.]+\u00a0%) of the relevance", client.get(f"{path}/fairness").text)
+    foot = client.get(f"{path}/trade-off").text.partition("<tfoot")[2]
+    assert re.findall(r"[\d.]+\u00a0%", foot)[0] == said
+    kept = client.get(f"/api{path}").json()["certificate"]["relevance_share"]
+    assert (said == "100.0\u00a0%") == (kept > 1 - 1e-9)
+
+
 def test_shares_add_up(client: TestClient, list_path: str) -> None:
     balance = client.get(f"/api{list_path}/fairness").json()
     for rows in balance["dimensions"].values():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from evenrank.app.articles.article import KINDS, ArticleFacts, article_links, enough_of, open_facts
 from evenrank.app.articles.collection_view import data_age, date_in_words
+from evenrank.app.fairness.balance import round_share
 from evenrank.app.fairness.charts import around, plot, round_steps
 from evenrank.app.pages.i18n import percent, points
 from evenrank.app.request.choices import choices_of
@@ -67,13 +68,18 @@ def test_a_plot_by_hand() -> None:
 
 
 def test_shares_as_people_read_them() -> None:
-    assert [percent(share) for share in (0.0, 0.004, 0.0994, 0.0996, 1.0)] == [
+    assert [percent(share) for share in (0.0, 0.004, 0.0994, 0.0996, 0.9951, 0.9999, 1 - 1e-15, 1.0)] == [
         "0\u00a0%",
         "0.4\u00a0%",
         "9.9\u00a0%",
         "10\u00a0%",
+        "99.5\u00a0%",
+        "99.9\u00a0%",
+        "100\u00a0%",
         "100\u00a0%",
     ]
+    assert [percent(share, True) for share in (0.99951, 1.0)] == ["99.9\u00a0%", "100.0\u00a0%"]
+    assert [round_share(share) for share in (0.9949, 0.99951, 1 - 1e-15)] == [0.995, 0.999, 1.0]
     assert [points(value) for value in (0.012, -0.012, 0.0001, -0.0001)] == ["+1.2", "−1.2", "0.0", "0.0"]
 
 

@@ -192,5 +192,4 @@ def query_topics(
     words = tuple(filter(None, map(str.strip, query.split(",")))) if "," in query else tuple(query.split())
     if not words:
         raise EvenrankError(f"no words in the query {query!r} (give the words to search for: --query)")
-    number = max(collection.topic_by_id, default=0) + 1
-    return (Topic(number, title or query, words, split="eval"),)
+    return (Topic(collection.free_topic_id, title or query, words, split="eval"),)

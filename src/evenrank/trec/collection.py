@@ -158,6 +158,11 @@ class Collection:
         except DAMAGE as error:
             raise damaged(self.data, error) from error
 
+    @property
+    def free_topic_id(self) -> int:
+        """First number above those of the topics, for a subject that is none of them."""
+        return max(self.topic_by_id, default=0) + 1
+
     @cached_property
     def topic_by_id(self) -> dict[int, Topic]:
         return {topic.id: topic for topic in self.topics}

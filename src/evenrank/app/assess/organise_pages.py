@@ -120,6 +120,11 @@ class Overview:
         return sum(pace.n_open for pace in self.paces)
 
     @property
+    def n_without_pace(self) -> int:
+        """People with open pages whose pace is not known yet."""
+        return sum(pace.n_open > 0 and pace.median_seconds is None for pace in self.paces)
+
+    @property
     def hours_left(self) -> float | None:
         """Projected hours of all assessors together; who has no pace yet counts at the mean pace of the others."""
         known = [pace.median_seconds for pace in self.paces if pace.median_seconds is not None]

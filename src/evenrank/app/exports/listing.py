@@ -16,6 +16,7 @@ from evenrank.app.articles.collection_view import CLASSES
 from evenrank.app.pages.i18n import Message, in_language
 from evenrank.core.records import Task
 from evenrank.core.safe_text import cell_text
+from evenrank.trec.collection import Collection
 from evenrank.wikipedia.mediawiki.titles import IMPORTANCES, PLAIN, WikiIdiom
 
 COLUMNS = (
@@ -54,7 +55,7 @@ class Listing:
     title: str
     task: Task
     topic: int
-    """Number in run files."""
+    """Number in run files; for a list of the app, none of the collection's topics has it (`run_topic`)."""
     repeat: int
     """Number of the draw; 1 for a work list."""
     updated: str
@@ -76,6 +77,12 @@ class Listing:
     def say(self, text: str) -> str:
         """A text of the package in the language of the list."""
         return in_language(text, self.language)
+
+
+def run_topic(collection: Collection, number: int) -> int:
+    """The topic that a list or search is in run files: the collection's topics keep theirs, so that no judgments of
+    another subject are taken for it, and each list has its own."""
+    return collection.free_topic_id + number - 1
 
 
 def article_data(article: ListedArticle, wiki_url: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.app.articles.collection_view import valid_restrictions
+from evenrank.app.pages.i18n import NEARLY_ONE
 from evenrank.app.request.question import Question
 from evenrank.core.alignment import Alignment, align
 from evenrank.core.concentration import concentrations
@@ -29,7 +30,7 @@ SMALL_SHARE = 0.0995
 PUBLIC_CERTIFICATE = ("relevance_share",)
 """Figures of a certificate in which groups do not enter."""
 DECIMALS, LOSS_DECIMALS, CURVE_DECIMALS = 2, 3, 3
-"""Decimals of figures that genders enter, of EE-L, and of AWRF along the trade-off: as many as pages show."""
+"""Decimals of figures that genders enter, of EE-L, and of the trade-off's relevance and AWRF: as many as pages show."""
 
 
 @dataclass(frozen=True)
@@ -368,4 +369,12 @@ def public_certificate(certificate: Mapping[str, float], space: GroupSpace, has_
 
 def round_figure(name: str, value: float) -> float:
     """A figure with as many decimals as pages show of it."""
+    if name == "relevance_share":
+        return round_share(value)
     return round(value, LOSS_DECIMALS if name.startswith("EE-L") else DECIMALS)
+
+
+def round_share(value: float) -> float:
+    """Relevance kept, or goal reached, as the table of strengths shows it: 1 only where it is 1."""
+    rounded = round(value, CURVE_DECIMALS)
+    return rounded if rounded < 1 or value >= NEARLY_ONE else 1 - 10**-CURVE_DECIMALS

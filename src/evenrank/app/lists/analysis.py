@@ -12,7 +12,7 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.app.articles.candidates import find_for, read_user_articles
-from evenrank.app.fairness.balance import CURVE_DECIMALS, Balance, Closeness, closeness_of, list_balance
+from evenrank.app.fairness.balance import Balance, Closeness, closeness_of, list_balance, round_share
 from evenrank.app.fairness.charts import Plot, Stack, around, plot, stack
 from evenrank.app.fairness.comparison import differ_in_few_people
 from evenrank.app.fairness.disclosure import disclosure_of
@@ -184,7 +184,7 @@ def trade_off(state: AppState, work_list: WorkList) -> TradeOff:
     here, *shown = (
         TradePoint(
             point.fairness,
-            round(point.relevance, CURVE_DECIMALS) if rule.shows_relevance_kept else None,
+            round_share(point.relevance) if rule.shows_relevance_kept else None,
             None if is_withheld else _rounded(point.awrf_without_people if rule.hides_people else point.awrf),
         )
         for point in (now, *points)
@@ -194,7 +194,7 @@ def trade_off(state: AppState, work_list: WorkList) -> TradeOff:
 
 def _rounded(value: float | None) -> float | None:
     """A figure as exact as the table shows it, also where the picture draws it."""
-    return None if value is None else round(value, CURVE_DECIMALS)
+    return None if value is None else round_share(value)
 
 
 def _plot_curve(points: Sequence[TradePoint], here: TradePoint) -> Plot | None:

@@ -6,7 +6,7 @@ from starlette.requests import Request
 
 from evenrank.app.articles.article import ArticleList
 from evenrank.app.articles.filters import Filters
-from evenrank.app.exports.listing import Listing
+from evenrank.app.exports.listing import Listing, run_topic
 from evenrank.app.fairness.disclosure import disclosure_of
 from evenrank.app.fairness.share_bars import explain_shares
 from evenrank.app.lists.analysis import list_bars
@@ -47,7 +47,7 @@ def make_listing(state: AppState, work_list: WorkList, base: str, filters: Filte
     return Listing(
         title=work_list.title,
         task=1,
-        topic=work_list.number,
+        topic=run_topic(state.collection, work_list.number),
         repeat=1,
         updated=work_list.created,
         address=base and f"{base}{list_path(work_list.reader)}/refresh",

@@ -27,6 +27,8 @@ LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Españo
 RIGHT_TO_LEFT = frozenset({"ar"})
 LEFT_TO_RIGHT = "\u200e"
 """A mark that gives what follows it the direction of numbers."""
+NEARLY_ONE = 1 - 1e-9
+"""Shares from here on are 1, but for the rounding of the computer."""
 _current: ContextVar[str] = ContextVar("language", default="en")
 
 
@@ -166,10 +168,17 @@ def thousands(number: float) -> str:
 
 
 def percent(share: float, has_decimal: bool | None = None) -> str:
-    """A share as people read it; by default only small ones have a decimal."""
-    form = "#,##0.0" if (0 < share < 0.0995 if has_decimal is None else has_decimal) else "#,##0"
+    """A share as people read it; by default only small ones, and those just below 1, have a decimal.
+
+    Only what is 1 is written as 100 %.
+    """
+    is_below = share < NEARLY_ONE
+    if has_decimal is None:
+        has_decimal = 0 < share < 0.0995 or (is_below and share >= 0.995)
+    shown = min(share, 0.999) if has_decimal and is_below else share
+    form = "#,##0.0" if has_decimal else "#,##0"
     space = "" if current() in RIGHT_TO_LEFT else "\u00a0"  # a sign apart from its number would change sides
-    return format_percent(share, f"{form}{space}%", locale=_locale(current()))
+    return format_percent(shown, f"{form}{space}%", locale=_locale(current()))
 
 
 def decimal(number: float, digits: int = 1) -> str:

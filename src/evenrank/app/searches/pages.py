@@ -8,7 +8,7 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.app.articles.filters import offered_filters, parse_filters
 from evenrank.app.exports.formats import FORMATS, export_listing
-from evenrank.app.exports.listing import Listing
+from evenrank.app.exports.listing import Listing, run_topic
 from evenrank.app.fairness.balance import closeness_range
 from evenrank.app.fairness.disclosure import goal_in_force
 from evenrank.app.pages.errors import BadRequestError
@@ -137,7 +137,7 @@ def export_draw(request: Request) -> Response:
     listing = Listing(
         title=f"{search.title}, draw {draw.number}",
         task=2,
-        topic=search.number,
+        topic=run_topic(state.collection, search.number),
         repeat=draw.number,
         updated=draw.created,
         address=base + draw_path(search.reader, draw.number),
