@@ -153,7 +153,12 @@ def test_shares_with_another_sum_are_noted(shares: list[float], is_noted: bool) 
     items, groups = {"q": {"a": 0.9, "b": 0.4}}, {"a": "left", "b": "right"}
     target = dict(zip(("left", "right"), shares, strict=True))
     notes = ("target: shares sum to 0.7, not 1, and are divided by their sum",) if is_noted else ()
-    for given in (target, {"group": target}, {"q": target}, pd.DataFrame({"group": ["left", "right"], "share": shares})):
+    for given in (
+        target,
+        {"group": target},
+        {"q": target},
+        pd.DataFrame({"group": ["left", "right"], "share": shares}),
+    ):
         assert evenrank.rerank(items, groups, given).notes == notes
 
 

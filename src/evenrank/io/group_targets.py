@@ -130,7 +130,7 @@ def _shares_of_all(table: ItemTable) -> dict[str, dict[int, object]]:
 
 
 def _sum_notes(target: Mapping[Any, Any]) -> list[str]:
-    """A note where shares of a target look like those of a whole and have another sum, so that one may be missing or mistyped.
+    """A note where shares look like parts of a whole and have another sum: one may be missing, or mistyped.
 
     Whole numbers, such as counts and percentages, are proportions.
     """

@@ -157,7 +157,9 @@ def mapping_rows(value: Mapping[Any, Any], name: str, faults: Faults) -> _Rows:
         elif not _is_listed(given):
             wanted = "a list of items, or a dict of item → score"
             if all(isinstance(one, Number) and not isinstance(one, bool) for one in value.values()):
-                wanted += f'; a dict of item → score is one ranking: put it into one of queries, {{"q": {{{key!r}: …}}}}'
+                wanted += (
+                    f'; a dict of item → score is one ranking: put it into one of queries, {{"q": {{{key!r}: …}}}}'
+                )
             raise WrongTypeError(given, f"ranking of {where}", wanted)
         else:
             without.append(where)

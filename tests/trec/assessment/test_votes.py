@@ -156,7 +156,9 @@ def test_text_qrels_are_recognised(tmp_path: Path, n_lines: int) -> None:
     """Shorter than the smallest SQLite file, and longer."""
     (tmp_path / "qrels.txt").write_text("".join(f"101 0 {page} 1\n" for page in range(n_lines)))
     for attempt in (open_store, create_store):
-        with pytest.raises(InputError, match=r"qrels.txt: cannot .*: it is text qrels .*judgments import STORE FILE.*--qrels"):
+        with pytest.raises(
+            InputError, match=r"qrels.txt: cannot .*: it is text qrels .*judgments import STORE FILE.*--qrels"
+        ):
             attempt(tmp_path / "qrels.txt")
     (tmp_path / "other.txt").write_text("four words, no grades\n" * n_lines)
     with pytest.raises(InputError, match="cannot be opened as a judgments file: damaged"):
