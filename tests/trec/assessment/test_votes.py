@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -155,7 +156,8 @@ def test_creating_again_opens_what_is_there(store: Store) -> None:
 def test_text_qrels_are_recognised(tmp_path: Path, n_lines: int) -> None:
     """Shorter than the smallest SQLite file, and longer."""
     (tmp_path / "qrels.txt").write_text("".join(f"101 0 {page} 1\n" for page in range(n_lines)))
-    for attempt in (open_store, create_store):
+    attempts: tuple[Callable[[Path], Store], ...] = (open_store, create_store)
+    for attempt in attempts:
         with pytest.raises(
             InputError, match=r"qrels.txt: cannot .*: it is text qrels .*judgments import STORE FILE.*--qrels"
         ):
