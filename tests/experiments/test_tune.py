@@ -46,6 +46,15 @@ def test_values_are_drawn_by_type_limits_and_default() -> None:
     assert policy_space("relevance") == {}
 
 
+def test_demands_measures_and_effort_are_no_matter_of_tuning() -> None:
+    """What a list must keep, how it is measured and how long it may take is not for a search to decide."""
+    assert list(policy_space("optimal", task=1)) == ["fairness", "relevance_power"]
+    sequence = list(policy_space("optimal", task=2))
+    assert sequence[0] == "fairness"
+    assert not {"min_precision", "relevant_only", "head_depth"} & set(sequence)
+    assert policy_space("optimal", {"proof": ["brief"]}) == {"proof": Choices(("brief",))}
+
+
 def test_own_values_and_ranges_replace_the_usual_ones() -> None:
     given = read_space(["weight=0.5,2", "window=5..50"])
     assert policy_space("deficit", given) == {

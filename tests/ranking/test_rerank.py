@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import evenrank
-from evenrank.errors import EvenrankError, InputError
+from evenrank.errors import EvenrankError, InputError, WrongTypeError
 
 ITEMS = {"q": {"a": 0.9, "b": 0.8, "c": 0.6, "d": 0.3, "e": 0.1}}
 GROUPS = {"a": "x", "b": "x", "c": "x", "d": "y", "e": "y"}
@@ -138,3 +138,31 @@ def test_rankings_and_certificates_are_mappings() -> None:
     assert found.certificate == means
     with pytest.raises(KeyError):
         found.rankings["r"]
+
+
+def test_one_ranking_without_its_query_is_recognised() -> None:
+    with pytest.raises(WrongTypeError, match=r"""put it into one of queries, \{"q": \{'a': …\}\}"""):
+        evenrank.rerank({"a": 0.9, "b": 0.4}, {"a": "left", "b": "right"})
+
+
+@pytest.mark.parametrize(
+    ("shares", "is_noted"),
+    [([0.4, 0.3], True), ([0.7, 0.3], False), ([0.333, 0.666], False), ([3, 1], False), ([40, 60], False)],
+)
+def test_shares_with_another_sum_are_noted(shares: list[float], is_noted: bool) -> None:
+    items, groups = {"q": {"a": 0.9, "b": 0.4}}, {"a": "left", "b": "right"}
+    target = dict(zip(("left", "right"), shares, strict=True))
+    notes = ("target: shares sum to 0.7, not 1, and are divided by their sum",) if is_noted else ()
+    for given in (
+        target,
+        {"group": target},
+        {"q": target},
+        pd.DataFrame({"group": ["left", "right"], "share": shares}),
+    ):
+        assert evenrank.rerank(items, groups, given).notes == notes
+
+
+def test_relevance_above_1_is_noted_and_the_note_is_announced() -> None:
+    found = evenrank.rerank({"q": {"a": 12.3, "b": 0.4}}, {"a": "left", "b": "right"})
+    assert "scores up to 12.3 are taken as expected relevance, and are no probabilities" in found.notes[0]
+    assert "; 1 note in .notes; certificate" in repr(found)

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from evenrank.cli.run import command
 from evenrank.core.records import Run, Task
-from evenrank.io.runs import write_run
+from evenrank.errors import InputError
+from evenrank.io.runs import read_run, write_run
 from evenrank.scoring.oracle import oracle_run
 from evenrank.scoring.run_check import CheckedRun, check_run
 from evenrank.trec.collection import Collection
@@ -194,3 +195,81 @@ def test_the_check_as_json(golden_collection: Collection, golden_runs: list[Path
     assert bad["faults"][0] == {"line": 1, "found": "topic 101 has 100 pages, not 1000", "fix": "add 900"}
     assert (good["is_valid"], good["faults"], good["diagnoses"]) == (True, [], [])
     assert len(good["sha256"]) == 64
+
+
+def six_columns(collection: Collection, folder: Path) -> list[list[str]]:
+    """The cells of a valid Task 1 run in six columns."""
+    write_run(oracle_run(collection, 1, 0.9).run, folder / "good", "trec")
+    return [line.split() for line in (folder / "good").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    "order, iteration, diagnosis",
+    [
+        (
+            (0, 2, 1, 3, 4, 5),
+            "Q0",
+            "columns 2 and 3 look swapped: Q0 is in column 3 (put it second, and the page third)",
+        ),
+        ((0, 2, 1, 3, 4, 5), "0", "columns 2 and 3 look swapped: column 3 is 0 throughout"),
+        (
+            (1, 0, 2, 3, 4, 5),
+            "Q0",
+            "columns 1 and 2 look swapped: Q0 is in column 1 (put it second, and the topic first)",
+        ),
+        ((0, 1, 2, 4, 3, 5), "0.5", "columns 4 and 5 look swapped: scores are in column 4 and ranks in column 5"),
+        ((0, 1, 2, 3, 4, 5), "Q0", ""),
+        ((0, 1, 2, 3, 4, 5), "0", ""),
+    ],
+)
+def test_swapped_columns_of_trec_are_diagnosed(
+    golden_collection: Collection, tmp_path: Path, order: tuple[int, ...], iteration: str, diagnosis: str
+) -> None:
+    lines = six_columns(golden_collection, tmp_path)
+    for line in lines:
+        if iteration == "0.5":
+            line[4] += ".5"
+        else:
+            line[1] = iteration
+    (tmp_path / "run").write_text("\n".join(" ".join(line[place] for place in order) for line in lines))
+    checked = check_run(golden_collection, tmp_path / "run")
+    assert [one[: len(diagnosis)] for one in checked.diagnoses[:1]] == ([diagnosis] if diagnosis else [])
+    assert bool(checked.faults) == bool(diagnosis)
+
+
+@pytest.mark.parametrize("task", [1, 2])
+def test_whole_scores_in_place_of_ranks_are_a_fault(golden_collection: Collection, tmp_path: Path, task: Task) -> None:
+    """Rank and score then agree, and every ranking would be read from its end."""
+    write_run(oracle_run(golden_collection, task, 0.9).run, tmp_path / "good", "trec")
+    lines = [line.split() for line in (tmp_path / "good").read_text().splitlines()]
+    (tmp_path / "run").write_text("\n".join(" ".join([*line[:3], line[4], line[3], line[5]]) for line in lines))
+    [fault] = check_run(golden_collection, tmp_path / "run").faults
+    expected = (
+        f"columns 4 and 5 look swapped: scores count up from 1 and ranks fall, line by line, in {len(lines):,} lines"
+    )
+    assert (fault.line, fault.found) == (1, expected)
+    for line in lines:
+        line[4] = "1"  # ties are ordered by rank
+    (tmp_path / "run").write_text("\n".join(map(" ".join, lines)))
+    assert not check_run(golden_collection, tmp_path / "run").faults
+
+
+def test_contradictions_are_counted_and_the_first_is_named(golden_collection: Collection, tmp_path: Path) -> None:
+    lines = six_columns(golden_collection, tmp_path)
+    for line in lines[5:500:5]:
+        line[4] = "99999"
+    (tmp_path / "run").write_text("\n".join(map(" ".join, lines)))
+    checked = check_run(golden_collection, tmp_path / "run")
+    expected = "rank and score contradict each other (in 99 lines, first in line 6; scores decide the order)"
+    assert (checked.diagnoses, len(checked.faults)) == ([expected], 99)
+
+
+@pytest.mark.parametrize("n_lines, total", [(5000, "5,000 faults"), (150_000, "at least 101,000 faults")])
+def test_the_number_of_faults_is_that_of_the_file(
+    golden_collection: Collection, tmp_path: Path, n_lines: int, total: str
+) -> None:
+    (tmp_path / "run").write_text("101 88 Q0 1 9 tag\n" * n_lines)
+    ran = CliRunner().invoke(command, ["check", str(golden_collection.path), str(tmp_path / "run"), "--limit", "1"])
+    assert ran.stderr.splitlines()[-1] == f"{total} in 1 file"
+    with pytest.raises(InputError, match="columns 2 and 3 look swapped"):
+        read_run(tmp_path / "run")

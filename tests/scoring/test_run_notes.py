@@ -114,7 +114,10 @@ def test_measures_without_any_value_are_named_together(golden_collection: Collec
     assert np.isnan(results.runs[0].scores["AWRF-OD"])
 
 
-def test_a_run_without_a_topic_that_can_be_scored_says_why_and_no_more(golden_collection: Collection) -> None:
+def test_a_run_without_a_topic_that_can_be_scored_says_why_and_what_to_do(golden_collection: Collection) -> None:
     run = Run.from_rankings("other", 1, iter([(999, 1, np.array([1, 2, 3], np.int32))]))
-    with pytest.raises(EvenrankError, match=r"^other: nothing to score: topics not in the collection, left out: 999$"):
+    with pytest.raises(
+        EvenrankError,
+        match=r"^other: nothing to score: topics not in the collection, left out: 999 \(.evenrank run check. says",
+    ):
         evaluate(golden_collection, run)

@@ -50,7 +50,7 @@ def check_command(folder: Path, runs: tuple[Path, ...], limit: int, protocol: st
     from evenrank.trec.collection import Collection
 
     collection = Collection.open(folder)
-    n_faults, n_faulty = 0, 0
+    n_faults, n_faulty, least = 0, 0, ""
     if form == "json":
         found = [check_run(collection, path, protocol).record(path, limit) for path in runs]
         echo_json(found)
@@ -65,14 +65,15 @@ def check_command(folder: Path, runs: tuple[Path, ...], limit: int, protocol: st
         for fault in faults[:limit]:
             click.echo(terminal_text(str(fault)))
         if len(faults) > limit:
-            click.echo(terminal_text(f"{path}: … and {len(faults) - limit:,} more faults (--limit shows more)"))
+            click.echo(terminal_text(f"{path}: … and {checked.n_faults - limit:,} more faults (--limit shows more)"))
         if not faults:
             click.echo(terminal_text(f"{path}: valid"))
-        n_faults += len(faults)
+        n_faults += checked.n_faults
+        least = least if checked.is_read_whole else "at least "
         n_faulty += bool(faults)
     if n_faults:
         where = "1 file" if len(runs) == 1 else f"{n_faulty} of {len(runs)} files"
-        say(f"{n_faults:,} fault{'s' * (n_faults != 1)} in {where}")
+        say(f"{least}{n_faults:,} fault{'s' * (n_faults != 1)} in {where}")
         raise click.exceptions.Exit(1)
 
 

@@ -48,7 +48,7 @@ from evenrank.core.settings import read_pairs
     "tried",
     metavar="NAME=V,V,…|LOW..HIGH",
     multiple=True,
-    help="A setting to tune, with the values or the range to draw from.  [default: all numbers, words and switches]",
+    help="A setting to tune, with the values or the range to draw from.  [default: those that weigh aims]",
 )
 @PROTOCOL
 @TARGET

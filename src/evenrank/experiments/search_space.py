@@ -68,7 +68,8 @@ def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None
     """What can be tuned of a policy: `given` values or ranges, else every number, word and switch among its settings.
 
     A list of values is drawn from; `{"low": 0.1, "high": 10, "log": true}` is a range. Settings that the policy names
-    as `untuned`, because they need an extra, are drawn from `given` values alone.
+    as `untuned`, because they need an extra, are a demand of the user's, or say how to measure or how long to compute,
+    are drawn from `given` values alone.
     """
     if given:
         return _given_space(policy, given)

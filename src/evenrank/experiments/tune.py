@@ -281,7 +281,8 @@ def tune(
     cost. The policy's defaults are always among them. `measures` are what is compared, their mean if there are several:
     by default Score at 10, 20, 50, 100 and full depth, or EE-L. `settings` are fixed; `space` says what to draw from,
     by setting: a list of values, or a range `{"low": 0.1, "high": 10, "log": True}`; by default every number, word and
-    switch of the policy. Evaluation topics are never looked at. With a `folder`, finished trials are kept there, and an
+    switch of the policy that weighs one aim against another: not what is demanded (`min_precision`) or how long to
+    compute (`proof`). Evaluation topics are never looked at. With a `folder`, finished trials are kept there, and an
     interrupted search resumes. The same seed gives the same result on any number of workers; a policy given as a class
     or an object is tried in this process.
     """

@@ -26,6 +26,8 @@ WORDS = ("relevant", "population", "equal")
 Ints = NDArray[np.intp]
 SHOWN_NAMES = 20
 """Unknown names of a table for which the nearest known one is looked up; the others are counted."""
+SUM_ERROR = 0.01
+"""How far shares may be from a sum of 1 by rounding."""
 MAX_MEMBERLESS = 1000
 """Groups of a target to which no item belongs; with more, the names are those of something else."""
 
@@ -110,8 +112,36 @@ def read_target(
         if groups
     ]
     if table is not None:
-        return WantedGroups(whole, _from_table(table, whole, queries, faults), notes)
+        targets = _from_table(table, whole, queries, faults)
+        return WantedGroups(whole, targets, [*notes, *_sum_notes(_shares_of_all(table))])
+    notes += _sum_notes(target)  # type: ignore[arg-type]
     return WantedGroups(whole, _from_mapping(target, whole, queries, faults), notes)  # type: ignore[arg-type]
+
+
+def _shares_of_all(table: ItemTable) -> dict[str, dict[int, object]]:
+    """Grouping → the shares in a table that are the same for all queries, by row."""
+    if table.get("query") is not None:
+        return {}
+    column = table.get("grouping")
+    found: dict[str, dict[int, object]] = {}
+    for row, share in enumerate(table.need("share").tolist()):
+        found.setdefault("" if column is None else str(column[row]), {})[row] = share
+    return found
+
+
+def _sum_notes(target: Mapping[Any, Any]) -> list[str]:
+    """A note where shares look like parts of a whole and have another sum: one may be missing, or mistyped.
+
+    Whole numbers, such as counts and percentages, are proportions.
+    """
+    inner = [one for one in target.values() if isinstance(one, Mapping)]
+    if inner:
+        return list(dict.fromkeys(note for one in inner for note in _sum_notes(one)))[:1]
+    shares = [as_number(one) for one in target.values()]
+    total = sum(shares)
+    if not 0.0 < total < float("inf") or abs(total - 1.0) <= SUM_ERROR or all(one == round(one) for one in shares):
+        return []
+    return [f"target: shares sum to {total:.4g}, not 1, and are divided by their sum"]
 
 
 def _names_in_mapping(target: Mapping[Any, Any], groupings: Groupings) -> dict[str, list[str]]:

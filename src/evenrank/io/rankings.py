@@ -155,7 +155,12 @@ def mapping_rows(value: Mapping[Any, Any], name: str, faults: Faults) -> _Rows:
                     faults.add(name, "score is not a finite number:", f"{where}, item {item!r}", score)
             rankings = [[item for item, _ in ordered]]
         elif not _is_listed(given):
-            raise WrongTypeError(given, f"ranking of {where}", "a list of items, or a dict of item → score")
+            wanted = "a list of items, or a dict of item → score"
+            if all(isinstance(one, Number) and not isinstance(one, bool) for one in value.values()):
+                wanted += (
+                    f'; a dict of item → score is one ranking: put it into one of queries, {{"q": {{{key!r}: …}}}}'
+                )
+            raise WrongTypeError(given, f"ranking of {where}", wanted)
         else:
             without.append(where)
             found = list(given)

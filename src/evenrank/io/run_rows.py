@@ -86,7 +86,7 @@ def read_rows(path: str | os.PathLike[str], ids: TextIds | None = None) -> RunRo
         rows.faults += _header_faults(str(path), text)
     start = text.index(b"\n") + 1 if n_skipped and b"\n" in text else len(text) if n_skipped else 0
     is_table = ids is None and b"\t" in text[start : start + 200]
-    rows.diagnosis = _wrong_separator(text, start)
+    rows.diagnosis = _wrong_separator(text, start) or _swapped_trec_columns(text, start)
     table = _table(text, start) if is_table else None
     if table is not None:
         lines = np.arange(1 + n_skipped, len(table) + 1 + n_skipped, dtype=np.int64)
@@ -149,16 +149,37 @@ N_LOOKED_AT = 100
 """Lines by which the separator of a file is recognised."""
 
 
+def _first_lines(text: bytes, start: int) -> list[bytes]:
+    """The lines by which the form of a file is recognised."""
+    head = [line.strip() for line in text[start : start + (1 << 16)].split(b"\n")[:N_LOOKED_AT]]
+    return [line for line in head if line]
+
+
 def _wrong_separator(text: bytes, start: int) -> str:
     """A diagnosis when all lines have two or three columns by another separator than the tab; else empty."""
-    head = [line.strip() for line in text[start : start + (1 << 16)].split(b"\n")[:N_LOOKED_AT]]
-    lines = [line for line in head if line]
+    lines = _first_lines(text, start)
     if not lines or any(b"\t" in line for line in lines):
         return ""
     for separator, name in SEPARATORS.items():
         counts = {line.count(separator) for line in lines}
         if len(counts) == 1 and counts.pop() + 1 in TASK_OF_COLUMNS:
             return f"{name} separate the columns, where tabs are expected (replace them by tabs)"
+    return ""
+
+
+def _swapped_trec_columns(text: bytes, start: int) -> str:
+    """A diagnosis when Q0, or the ranks, of all first lines of six-column TREC are in another column; else empty."""
+    rows = [line.split() for line in _first_lines(text, start)]
+    if not rows or any(len(row) != TREC_COLUMNS for row in rows):
+        return ""
+    columns = list(zip(*rows, strict=True))
+    for place, pair, other in ((1, "1 and 2", "topic first"), (3, "2 and 3", "page third")):
+        if all(cell.upper() == b"Q0" for cell in columns[place - 1]):
+            return f"columns {pair} look swapped: Q0 is in column {place} (put it second, and the {other})"
+    _, _, _, ranks, scores, _ = columns
+    is_rank = scores[0] in (b"0", b"1") and all(map(_is_id, scores))
+    if is_rank and all(map(_is_score, ranks)) and not all(map(_is_id, ranks)):
+        return "columns 4 and 5 look swapped: scores are in column 4 and ranks in column 5 (put the rank fourth)"
     return ""
 
 

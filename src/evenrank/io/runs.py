@@ -37,7 +37,8 @@ def read_run(path: str | os.PathLike[str], ids: TextIds | None = None) -> Run:
     rows = read_rows(path, ids)
     if rows.faults:
         n_more = max(0, len(rows.faults) - MAX_FAULTS) + rows.n_more_faults
-        raise InputError(rows.faults[:MAX_FAULTS], n_more)
+        first = [Fault(str(path), 0, rows.diagnosis)] if rows.diagnosis else []
+        raise InputError([*first, *rows.faults[:MAX_FAULTS]], n_more)
     record = read_record(path)
     protocol = record.get("protocol")
     serves = isinstance(protocol, str) and record.get("policy") not in SERVE_NO_PROTOCOL

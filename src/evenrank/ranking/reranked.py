@@ -250,6 +250,8 @@ class Reranked:
         queries = "1 query" if len(self.rankings) == 1 else f"{len(self.rankings):,} queries"
         rankings = "1 ranking" if n_rankings == 1 else f"{n_rankings:,} rankings"
         text = f"<Reranked by {self.policy}: {queries}, {rankings}"
+        if n_notes := len(self.notes):
+            text += f"; {n_notes} note{'s' * (n_notes > 1)} in .notes"
         return text + (f"; certificate: {proof}>" if proof else ">")
 
     def _repr_html_(self) -> str:

@@ -48,6 +48,7 @@ WITHOUT_EXPOSURE = {
     "undefined": "undefined, left out of the means",
 }
 """AWRF of a ranking that exposes no group, by the protocol's `no_exposure`, as notes say it."""
+NOT_IN_COLLECTION = "topics not in the collection"
 FEWEST_TOPICS = 5
 """With fewer topics a bootstrap interval says little."""
 STRANGE_SHARE = 0.5
@@ -179,7 +180,7 @@ class _Evaluation:
             f'the query "{run.titles[topic]}" has no judgments, left out' for topic in unknown if topic in run.titles
         ]
         if others := [topic for topic in unknown if topic not in run.titles]:
-            notes.append(f"topics not in the collection, left out: {listed(others)}")
+            notes.append(f"{NOT_IN_COLLECTION}, left out: {listed(others)}")
         topics, measures = self._topics(run, ranked, notes), self.measures[run.task]
         bare: list[int] = []
         columns = score_batches(self._batches(run, ranked, topics, bare), measures)
@@ -266,7 +267,8 @@ class _Evaluation:
 def _run_result(run: Run, scores: dict[int, dict[str, float]], notes: list[str], ends: Interval) -> RunResult:
     if not scores:
         reason = "; ".join(notes) or "no topic of the run can be scored"
-        raise EvenrankError(f"{run.name}: nothing to score: {reason}")
+        fix = " (`evenrank run check` says what is wrong with a run file, such as columns in another order)"
+        raise EvenrankError(f"{run.name}: nothing to score: {reason}{fix if NOT_IN_COLLECTION in reason else ''}")
     names = next(iter(scores.values()))
     means = {name: mean_of_defined(_column(scores, name)) for name in names}
     return RunResult(run.name, run.task, means, ends, scores, tuple(notes))

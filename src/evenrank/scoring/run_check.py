@@ -15,6 +15,7 @@ from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from evenrank.core.safe_text import path_text
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, Fault, InputError
+from evenrank.io.faults import MAX_COUNTED
 from evenrank.io.judgment_record import sha256_of
 from evenrank.io.run_rows import RunRows, read_rows
 from evenrank.io.runs import split_name
@@ -45,6 +46,15 @@ class CheckedRun:
     """What most of the faults have in common, such as columns in another order."""
     checksum: str = field(default="", compare=False)
     """SHA-256 of the file; empty for standard input."""
+    n_more: int = 0
+    """Faults that the list only counts, in its last entry."""
+    is_read_whole: bool = True
+    """Whether the file was read to its end, so that all its faults are counted."""
+
+    @property
+    def n_faults(self) -> int:
+        """How many faults there are, or how many at least where the file was not read to its end."""
+        return len(self.faults) - bool(self.n_more) + self.n_more
 
     def record(self, path: FilePath, limit: int) -> dict[str, Any]:
         """The check as JSON has it, with the first `limit` faults."""
@@ -52,7 +62,7 @@ class CheckedRun:
             "file": path_text(path),
             "sha256": self.checksum or None,
             "is_valid": not self.faults,
-            "n_faults": len(self.faults),
+            "n_faults": self.n_faults,
             "diagnoses": list(map(path_text, self.diagnoses)),
             "faults": [
                 {"line": fault.line or None, "found": path_text(fault.found), "fix": path_text(fault.fix)}
@@ -84,7 +94,7 @@ def admit_runs(
         if str(path) == "-":
             raise EvenrankError("standard input has no checksum: save the run to a file, and pool that")
         checked = check_run(opened, path, protocol)
-        n_faults = len(checked.faults)
+        n_faults = checked.n_faults
         if n_faults and not despite:
             first = "".join(f": {diagnosis}" for diagnosis in checked.diagnoses)
             fix = "correct the run, or say with --despite why it may enter the pool"
@@ -110,8 +120,10 @@ def check_run(
     rows = read_rows(path, collection.text_ids)
     checksum = "" if os.fspath(path) == "-" or not os.path.isfile(path) else sha256_of(path)
     whole = [rows.diagnosis] if rows.diagnosis else []
+    is_whole = rows.n_more_faults < MAX_COUNTED
     if len(rows.pages) == 0:
-        return CheckedRun(sorted(rows.faults), [], whole, checksum)
+        listed = [*sorted(rows.faults), *_rest(str(path), rows.n_more_faults)]
+        return CheckedRun(listed, [], whole, checksum, rows.n_more_faults, is_whole)
     check = _Check(collection, str(path), rows, settle_protocol(protocol))
     interleaved = list(check.interleaved())
     notes = []
@@ -125,12 +137,24 @@ def check_run(
     n_more = rows.n_more_faults
     sizes: Iterator[Fault] = iter(()) if rows.is_cut else check.sizes()
     diagnoses = [*whole, *check.diagnoses()]
-    for faults in (check.ids(), check.repeated(), iter(interleaved), sizes, check.contradictions()):
+    for faults in (
+        check.ids(),
+        check.repeated(),
+        iter(interleaved),
+        check.swapped_ranks(),
+        sizes,
+        check.contradictions(),
+    ):
         found += islice(faults, MAX_OF_A_KIND)
         n_more += sum(1 for _ in faults)
-    rest = [Fault(str(path), 0, f"… and {n_more:,} more faults of these kinds")] if n_more else []
     ordered = sorted(found, key=lambda fault: (fault.line or 2**60, fault.found))
-    return CheckedRun([*of_file, *ordered, *rest], notes, diagnoses, checksum)
+    listed = [*of_file, *ordered, *_rest(str(path), n_more)]
+    return CheckedRun(listed, notes, diagnoses, checksum, n_more, is_whole)
+
+
+def _rest(path: str, n_more: int) -> list[Fault]:
+    """The entry that counts faults beyond those that are listed, if there are any."""
+    return [Fault(path, 0, f"… and {n_more:,} more faults of these kinds")] if n_more else []
 
 
 @dataclass
@@ -154,8 +178,12 @@ class _Check:
         yield from self._strange_numbers()
         yield from self._equal_lengths()
         inverted, n_pairs = self._inversions()
-        if n_pairs >= FEW_ROWS and len(inverted) > ALMOST_ALL * n_pairs:
-            yield "scores rise with the rank throughout: they look like distances, or ranks are counted from the end"
+        if len(inverted) < FEW_ROWS:
+            return
+        is_throughout = len(inverted) > ALMOST_ALL * n_pairs
+        where = f"in {len(inverted):,} lines, first in line {self.rows.lines[inverted].min()}"
+        found = "scores rise with the rank throughout: they look like distances, or ranks are counted from the end"
+        yield f"{found if is_throughout else 'rank and score contradict each other'} ({where}; scores decide the order)"
 
     def _swapped_columns(self) -> Iterator[str]:
         """A diagnosis when another column than the first one has the topics."""
@@ -183,6 +211,8 @@ class _Check:
             return
         if np.isin(rows.pages, wanted).mean() > ALMOST_ALL:
             yield "columns 2 and 3 look swapped: ranking numbers are in column 3 (put them second)"
+        elif rows.trec_ranks is not None and not rows.pages.any():
+            yield "columns 2 and 3 look swapped: column 3 is 0 throughout (put it second, and the page third)"
         elif (self.collection.rows_of(rows.repeats) >= 0).mean() > ALMOST_ALL:
             yield "column 2 has pages, not ranking numbers (a run for Task 1 has two columns: topic and page)"
 
@@ -213,6 +243,26 @@ class _Check:
         for row in sorted(self._inversions()[0].tolist()):
             found = f"rank {ranks[row] if ranks is not None else 0} has a higher score than the rank before it"
             yield self._fault(row, f"{found} in {self._named(row)}", "scores decide; make ranks follow them")
+
+    def swapped_ranks(self) -> Iterator[Fault]:
+        """A fault where the column of scores counts the lines of each ranking, and that of ranks falls.
+
+        Rank and score agree in such a file, and would order every ranking from its last line to its first.
+        """
+        rows = self.rows
+        if rows.trec_ranks is None or rows.scores is None or len(rows.pages) < FEW_ROWS:
+            return
+        order = np.argsort(self._key, kind="stable")
+        key, ranks, scores = self._key[order], rows.trec_ranks[order], rows.scores[order]
+        is_same = key[1:] == key[:-1]
+        counts_up = is_same & (scores[1:] == scores[:-1] + 1.0) & (ranks[1:] <= ranks[:-1])
+        n_pairs, starts = int(is_same.sum()), scores[np.concatenate([[True], ~is_same])]
+        if n_pairs >= FEW_ROWS and counts_up.sum() > ALMOST_ALL * n_pairs and np.isin(starts, (0.0, 1.0)).all():
+            found = (
+                f"columns 4 and 5 look swapped: scores count up from {starts[0]:g} and ranks fall, line by line, in "
+            )
+            fix = "put the rank fourth and the score fifth; or sort the lines by rank, as scores decide the order"
+            yield self._fault(0, f"{found}{int(counts_up.sum()) + len(starts):,} lines", fix)
 
     def ids(self) -> Iterator[Fault]:
         """Topics and pages that the collection does not have, once each, where they first stand."""

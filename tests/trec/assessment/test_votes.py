@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, InputError
 from evenrank.trec.assessment.coverage import settle_votes
 from evenrank.trec.assessment.votes import (
     Store,
@@ -149,3 +150,18 @@ def test_creating_again_opens_what_is_there(store: Store) -> None:
     with create_store(store.path, seed=99) as again:
         assert seed_of(again) == 7
         assert list(all_votes(again)) == [YES]
+
+
+@pytest.mark.parametrize("n_lines", [2, 500])
+def test_text_qrels_are_recognised(tmp_path: Path, n_lines: int) -> None:
+    """Shorter than the smallest SQLite file, and longer."""
+    (tmp_path / "qrels.txt").write_text("".join(f"101 0 {page} 1\n" for page in range(n_lines)))
+    attempts: tuple[Callable[[Path], Store], ...] = (open_store, create_store)
+    for attempt in attempts:
+        with pytest.raises(
+            InputError, match=r"qrels.txt: cannot .*: it is text qrels .*judgments import STORE FILE.*--qrels"
+        ):
+            attempt(tmp_path / "qrels.txt")
+    (tmp_path / "other.txt").write_text("four words, no grades\n" * n_lines)
+    with pytest.raises(InputError, match="cannot be opened as a judgments file: damaged"):
+        open_store(tmp_path / "other.txt")

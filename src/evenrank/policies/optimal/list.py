@@ -76,6 +76,7 @@ class OptimalList(CheckedPolicy):
     tasks: ClassVar[tuple[Task, ...]] = (1,)
     paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "AWRF: Sapiezynski et al. 2019; Frank–Wolfe: Jaggi, ICML 2013"
+    untuned: ClassVar[tuple[str, ...]] = ("min_precision", "precision_rank", "log_base", "proof")
 
     fairness: Weight = 1.0
     """Weight of fairness against relevance, the exponent of AWRF: 1 is the measure itself, 0 the order by relevance."""

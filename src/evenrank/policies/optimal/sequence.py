@@ -94,6 +94,7 @@ class OptimalSequence(CheckedPolicy):
         "optimising over the exposures that rankings can give: Kletti, Renders and Loiseau, the Expohedron, WSDM 2022; "
         "Frank–Wolfe for fair rankings: Do et al., NeurIPS 2021, and Do and Usunier, SIGIR 2022"
     )
+    untuned: ClassVar[tuple[str, ...]] = ("min_precision", "relevant_only", "head_depth")
 
     fairness: Weight = 1.0
     """Weight of fairness against relevance; 0 is the order by relevance, 1 suits most cases, and larger values give

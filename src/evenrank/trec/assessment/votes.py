@@ -22,7 +22,7 @@ from evenrank.core.text_ids import ALL_OF_A_KIND, TextIds
 from evenrank.database.database import Connection, Database, Location, Turn, is_database_address, open_database
 from evenrank.database.schema import Schema
 from evenrank.database.sqlite import WAIT_SECONDS
-from evenrank.errors import DamagedStoreError, EvenrankError, input_error
+from evenrank.errors import DamagedStoreError, EvenrankError, InputError, input_error
 from evenrank.io.atomic import remove_stale, sync_folder, sync_tree, temporary_folder
 from evenrank.trec.assessment.log import append_entry, pseudonym_of, utc_now
 
@@ -35,7 +35,8 @@ MAX_GRADE = 3
 
 def create_store(location: Location, seed: int = 0) -> Store:
     """A new, empty judgments file; opens the one that is there."""
-    return open_database(location, judgments_schema(seed), may_create=True)
+    with _qrels_recognised(location):
+        return open_database(location, judgments_schema(seed), may_create=True)
 
 
 @contextmanager
@@ -67,7 +68,35 @@ def filled_store(location: Location, seed: int = 0) -> Iterator[Store]:
 
 def open_store(location: Location, wait_seconds: float = WAIT_SECONDS) -> Store:
     """The judgments file at a location."""
-    return open_database(location, judgments_schema(), wait_seconds=wait_seconds)
+    with _qrels_recognised(location):
+        return open_database(location, judgments_schema(), wait_seconds=wait_seconds)
+
+
+@contextmanager
+def _qrels_recognised(location: Location) -> Iterator[None]:
+    """An error that says so where judgments in four columns are given for a judgments file.
+
+    The file is looked at only when SQLite has said that it is none of its own: to close it would end the locks of one.
+    """
+    try:
+        yield
+    except InputError as error:
+        damage = error.__cause__
+        if not isinstance(damage, DamagedStoreError) or is_database_address(location):
+            raise
+        code = getattr(damage.__cause__, "sqlite_errorcode", sqlite3.SQLITE_NOTADB)
+        if code != sqlite3.SQLITE_NOTADB or not _has_qrels(Path(location)):
+            raise
+        fix = "make one with `evenrank judgments import STORE FILE`, or put them into the collection with "
+        fix += "`evenrank collection import --qrels`"
+        raise input_error(location, 0, "cannot be opened as a judgments file: it is text qrels", fix) from error
+
+
+def _has_qrels(path: Path) -> bool:
+    """Whether the first line of a file has four columns, the last of which is a grade."""
+    with path.open("rb") as file:
+        first = file.readline(1000).split()
+    return len(first) == 4 and first[3].removeprefix(b"-").isdigit()
 
 
 def seed_of(store: Store) -> int:
