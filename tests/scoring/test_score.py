@@ -181,6 +181,7 @@ def test_attention_models() -> None:
         with pytest.raises(EvenrankError):
             evenrank.score(RANKINGS, GROUPS, target="equal", attention=wrong)  # type: ignore[arg-type]
 
+
 def test_readers_who_stop_at_relevant_items() -> None:
     """With `gerr` attention halves behind a relevant item; nDCG keeps its discount, which is that of the rank."""
     inputs = {"q": ["a", "b", "c"]}, {"a": "x", "b": "y", "c": "x"}, {"q": ["a"]}, "equal"

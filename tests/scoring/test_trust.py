@@ -75,7 +75,7 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 def test_missing_topics_and_few_topics_are_said() -> None:
     found = trust(results_of({"a": [0.1, 0.2, 0.3], "b": [0.2, 0.3]}))
     assert found.n_topics == 2
-    assert "compared on the 2 topics that all runs have, of 3" in found.notes
+    assert "compared on 2 of 3 topics, those on which all runs have a finite value" in found.notes
     assert any("2 topics are too few" in note for note in found.notes)
 
 
