@@ -67,10 +67,10 @@ def command(
     ]
     effects: dict[Task, OrderEffects] = {}
     if not topics_only:
-        opened = Collection.open(collection)
+        opened, loaded = scored_runs(Collection.open(collection), runs, options, is_quiet=True)
         made = order_effects(
             opened,
-            scored_runs(opened, runs, options),
+            loaded,
             options.protocol,
             options.groups,
             judgments=judgments,

@@ -105,7 +105,7 @@ def campaign_report(
             judged, about = with_judgments(opened, store), judgment_notes(store)
             pool, agreement = _pool(store, gone, fresh), _agreement(store)
             write_exports(store, {form: fresh / name for form, name in PUBLISHED.items()})
-        results = evaluate(judged, [run for run in given if run.name not in gone], protocol)
+        results = evaluate(judged, given, protocol)
         sections = [*_scores(results, about, fresh), *pool, agreement, _topics(results, judged.topics, fresh)]
         write_json(fresh / "results.json", results.to_json())
         sums = _checksums(fresh)
@@ -158,8 +158,8 @@ def _scores(results: Results, about: Sequence[str], folder: Path) -> list[str]:
     for task in results.tasks:
         table = runs_table(results, task)
         _write(table, folder, f"task-{task}")
-        notes = dict.fromkeys([*about, *results.notes, *(note for run in results.of_task(task) for note in run.notes)])
-        parts = [f"<p>{ABOUT[task]}</p>", _table(table, f"Scores of task {task}"), _said(notes)]
+        notes = _said([*about, *results.notes_of(task)])
+        parts = [f"<p>{ABOUT[task]}</p>", _table(table, f"Scores of task {task}"), notes]
         sections.append(_section(HEADINGS[task], *parts, *_trust(results, task, folder)))
     return sections
 
