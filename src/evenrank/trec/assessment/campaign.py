@@ -12,7 +12,7 @@ import orjson
 
 from evenrank.core.records import Topic
 from evenrank.database.database import Connection
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, listed
 from evenrank.io.judgment_record import CampaignRuns
 from evenrank.trec.assessment.log import append_entry, utc_now
 from evenrank.trec.assessment.pool import Pool
@@ -37,6 +37,11 @@ def keep_runs(connection: Connection, pool: Pool, number: Mapping[int, int]) -> 
             f"the pool has another run of the name {', '.join(changed)} than the pages that are being judged "
             "(rename one of them, and build the pool again)"
         )
+    if pool.runs and (missing := _runs_beside(connection, pool)):
+        raise EvenrankError(
+            f"the pool lacks runs whose pages are being judged ({listed(missing)}), so it does not say how deep its "
+            "topics are pooled (add new runs to the pool that has them: evenrank pool build DIR RUN… -o POOL)"
+        )
     connection.executemany(
         "INSERT INTO pooled_run (name, task, fingerprint) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         [(run.name, run.task, run.fingerprint) for run in pool.runs],
@@ -46,6 +51,16 @@ def keep_runs(connection: Connection, pool: Pool, number: Mapping[int, int]) -> 
         [(run, entry.topic, number[entry.page]) for entry in pool.pages for run in entry.runs],
     )
     connection.execute(MARK_WITHDRAWN)
+
+
+def _runs_beside(connection: Connection, pool: Pool) -> list[str]:
+    """Runs that are not in a pool and brought pages to its topics, withdrawn ones aside."""
+    rows = connection.execute(
+        "SELECT DISTINCT c.run, c.topic FROM contribution c JOIN pooled_run r ON r.name = c.run "
+        "WHERE r.is_withdrawn = 0 ORDER BY c.run"
+    )
+    topics, names = {entry.topic for entry in pool.pages}, {run.name for run in pool.runs}
+    return list(dict.fromkeys(run for run, topic in rows if topic in topics and run not in names))
 
 
 @dataclass(frozen=True, slots=True)
