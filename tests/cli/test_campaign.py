@@ -196,6 +196,13 @@ def test_the_log_is_exported_and_checked(judged: Path, tmp_path: Path) -> None:
     assert [entry.record() for entry in known[:-1]] == entries
     assert known[-1].action == "export", "the export itself is noted after it"
     assert find_gaps(known) == []
+    published = tmp_path / "log.jsonl"
+    shutil.copy(tmp_path / "log", published)
+    said = evenrank("judgments", "log", published, "--check", "--against", tmp_path / "log").stderr
+    assert f"{len(entries)} entries, an unbroken chain" in said
+    entries[0]["details"]["n_new"] += 1
+    published.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries))
+    assert "entry 1 is not what was written" in evenrank("judgments", "log", published, "--check", code=1).stderr
 
 
 def test_runs_are_withdrawn_and_people_erased(judged: Path, tmp_path: Path) -> None:
@@ -291,6 +298,21 @@ def test_runs_are_known_by_their_rankings_too(
             assert gone not in ran.stdout
             assert "renamed" not in ran.stdout
             assert ran.stderr.count("withdrawn, and not scored") == 1
+
+
+def test_comparisons_and_trust_are_of_the_judgments_file(
+    judged: Path, expected: list[dict[str, Any]], golden_collection: Collection, golden_runs: list[Path]
+) -> None:
+    scores = {row["run"]: row["scores"]["Score"] for row in expected if row["task"] == 1}
+    of_task = [run for run in golden_runs if split_name(run)[0] in scores]
+    words = [golden_collection.path, *of_task, *PROTOCOL, "--judgments", judged]
+    first = split_name(of_task[0])[0]
+    compared = json.loads(evenrank("compare", *words, "--baseline", first, "-m", "Score", "--format", "json").stdout)
+    means = {row["run"]: row["mean"] for row in compared["comparisons"]}
+    assert means == pytest.approx({run: score for run, score in scores.items() if run != first})
+    words += ["--resamples", 10, "--topics-only", "--format", "json"]
+    [task] = json.loads(evenrank("trust", *words).stdout)["tasks"]
+    assert {row["run"]: row["mean"] for row in task["runs"]} == pytest.approx(scores)
 
 
 def test_an_earlier_log_shows_that_the_end_was_cut_off(judged: Path, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ from evenrank.trec.assessment.files import (
     shown_page,
 )
 from evenrank.trec.assessment.gold import gold_scores
-from evenrank.trec.assessment.log import check_log, find_departures, log_entries
+from evenrank.trec.assessment.log import check_log, find_departures, find_gaps, log_entries
 from evenrank.trec.assessment.machine import compare_with_people
 from evenrank.trec.assessment.pool import counted_runs
 from evenrank.trec.assessment.pool_file import read_pool
@@ -258,13 +258,21 @@ def report_command(
 )
 @FORMAT
 def log(store: Path | str, check: bool, against: Path | None, form: str) -> None:
-    """Show who did what, in order: people by pseudonym, each entry chained to the one before by its digest."""
+    """Show who did what, in order: people by pseudonym, each entry chained to the one before by its digest.
+
+    STORE may also be a log that was exported or published (.jsonl): its chain can be checked without the votes.
+    """
     if against is not None and not check:
         raise click.UsageError("--against belongs to --check")
     kept = read_exported_log(against) if against else []
-    with open_store(store) as opened:
-        entries = list(log_entries(opened))
-        faults = [*check_log(opened), *find_departures(entries, kept)] if check else []
+    if isinstance(store, Path) and store.name.endswith((".jsonl", ".jsonl.gz")):
+        entries = read_exported_log(store)
+        faults = find_gaps(entries)
+    else:
+        with open_store(store) as opened:
+            entries = list(log_entries(opened))
+            faults = check_log(opened) if check else []
+    faults = [*faults, *find_departures(entries, kept)] if check else []
     if form == "json":
         echo_json([entry.record() for entry in entries])
     else:

@@ -128,7 +128,8 @@ def order_effects(
 ) -> list[OrderEffects]:
     """What changes the order of runs, by task: the target's blend, the pool, assessors, and wrong attributes.
 
-    `judgments` is a judgments file, without which nothing is known of assessors. `pool` is that of the topics; by
+    `judgments` is a judgments file, without which nothing is known of assessors; the leaderboard is that of the
+    collection, which `with_judgments` gives the judgments of the file. `pool` is that of the topics; by
     default the one that the runs themselves give at the scored depth.
     """
     opened = as_collection(collection)
