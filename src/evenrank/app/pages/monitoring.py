@@ -118,13 +118,13 @@ class Numbers:
         yield GaugeMetricFamily("evenrank_articles", "Articles of the collection.", len(self.state.collection))
         if self.state.age.date is not None:
             day = datetime.fromisoformat(f"{self.state.age.date}-01"[: len("2021-10-01")]).replace(tzinfo=UTC)
-            text = "Date of the data, in seconds since 1970; absent where it is unknown."
-            yield GaugeMetricFamily("evenrank_data_timestamp_seconds", text, day.timestamp())
+            about = "Date of the data, in seconds since 1970; absent where it is unknown."
+            yield GaugeMetricFamily("evenrank_data_timestamp_seconds", about, day.timestamp())
         for part, word in self.readiness.last.items():
-            text = f"1 when the {part} answered the last /readyz of this worker, else 0; absent before the first."
-            yield GaugeMetricFamily(f"evenrank_{part}_up", text, float(word == "ok"))
-        text = "When the server started, in seconds since 1970."
-        yield GaugeMetricFamily("evenrank_start_time_seconds", text, self.counts.started)
+            about = f"1 when the {part} answered the last /readyz of this worker, else 0; absent before the first."
+            yield GaugeMetricFamily(f"evenrank_{part}_up", about, float(word == "ok"))
+        about = "When the server started, in seconds since 1970."
+        yield GaugeMetricFamily("evenrank_start_time_seconds", about, self.counts.started)
 
 
 def metrics(request: Request) -> Response:
