@@ -19,6 +19,7 @@ import orjson
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, reason_of
 from evenrank.io.atomic import atomic_file
+from evenrank.io.work_report import reported
 from evenrank.retrieval.update import update_collection
 from evenrank.trec.collection import Collection
 from evenrank.trec.wiki_changes import MOST_PAGES, api_time, changed_since, read_time, write_wiki_changes
@@ -167,7 +168,8 @@ def sync(
         while True:
             round_number += 1
             try:
-                state = sync_once(path, client, state, most, warn)
+                with reported(path, "sync"):
+                    state = sync_once(path, client, state, most, warn)
                 wait, pause = (0.0 if state.n_waiting else every_seconds), FIRST_PAUSE
             except (WikiError, EvenrankError) as error:
                 if n_rounds is not None and round_number >= n_rounds:
