@@ -70,7 +70,7 @@ def needs_wiki() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name != "urllib3":
+        if error.name not in ("urllib3", "prometheus_client"):
             raise
         raise MissingExtraError("reading a wiki", "wiki") from error
 

@@ -22,7 +22,7 @@ from evenrank.scoring.campaigns.registry import CAMPAIGNS
 
 TABLE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 FORMATS = ("table", "tsv", "csv", "json", "latex")
-ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
+ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION or table:FILE."
 
 
 @click.command("score")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
-from evenrank.core.exposure import Attention, Cascade, parse_attention
+from evenrank.core.exposure import LOG, Attention, Cascade, parse_attention
 from evenrank.core.problem import JudgedItems, QueryBatch
 from evenrank.core.protocol import PAPER_2021, Protocol
 from evenrank.core.settings import Settings
@@ -88,9 +88,10 @@ def score(
     items or item → grade, a data frame, a qrels file. `target`: `relevant` (as the relevant items, the default with
     relevance), `population` (as all items with groups, the default without), `equal`, or shares by group, for all
     queries or for each query. `measures`: names of `MEASURES`, with a depth as in `nDCG@10`, objects, or `all`.
-    `attention`: how people read, as a text (`log`, `dcg`, `rbp:0.8`, `reciprocal`, `uniform`, `table:FILE`) or a list
-    of weights, rank 1 first; nDCG uses it as well; `log` by default. `missing`: whether a query that a system does not
-    answer is left out of its means (`skip`) or counts as an empty ranking (`empty`); a note says which.
+    `attention`: how people read, as a text (`log`, `dcg`, `rbp:0.8`, `gerr:0.8,0.5`, `reciprocal`, `uniform`,
+    `table:FILE`) or a list of weights, rank 1 first; `log` by default. nDCG uses it as well, but keeps `log` beside
+    `gerr`, which needs relevance. `missing`: whether a query that a system does not answer is left out of its means
+    (`skip`) or counts as an empty ranking (`empty`); a note says which.
 
     Several groupings are measured over the intersections of their groups, and AWRF of each alone as well; a target that
     follows items is that of their intersections, and stated shares of the groupings are multiplied. The unknown group
@@ -135,8 +136,8 @@ def score(
     if missing not in ("skip", "empty"):
         raise UnknownNameError("way to score missing queries", missing, ("skip", "empty"))
     model = parse_attention("log" if attention is None else attention)
-    if isinstance(model, Cascade):
-        raise EvenrankError(f"attention {str(model)!r} depends on relevance (score takes models of the rank alone)")
+    if isinstance(model, Cascade) and relevance is None:
+        raise EvenrankError(f"attention {str(model)!r} depends on relevance (give relevance)")
     faults = Faults()
     items = Vocabulary.empty()
     ranked = read_rankings(rankings, items, faults)
@@ -264,6 +265,11 @@ class ItemProblem:
         missing: Literal["empty", "skipped"] = "empty" if self.missing == "empty" else "skipped"
         return replace(OWN_DATA, attention=str(self.attention), missing_topic=missing)
 
+    @property
+    def gain_attention(self) -> Attention:
+        """The discount of nDCG, which depends on the rank alone."""
+        return LOG if isinstance(self.attention, Cascade) else self.attention
+
     @cached_property
     def _reach(self) -> Floats:
         """Attention of the first n ranks, for every n."""
@@ -319,7 +325,7 @@ class ItemProblem:
         return QueryBatch(
             protocol=protocol,
             attention_model=self.attention,
-            gain_attention=self.attention,
+            gain_attention=self.gain_attention,
             items=items,
             pairs=self.pair[rows] - pairs.start,
             rankings=self.ranking[rows],

@@ -252,12 +252,13 @@ class ItemLimits:
     """Whether these are the relevant items."""
 
     def bounds(self, batch: QueryBatch, pair: int, name: str, open_items: Ints) -> Bound | None:
-        """Bounds of AWRF or EE-L of one pair of a batch of one; None for more groups than can be worked out.
+        """Bounds of AWRF or EE-L of one pair of a batch of one; None for more groups than can be worked out, and where
+        attention depends on relevance.
 
         `open_items` may be relevant, and belong to the target then.
         """
         n_groups = self.exposed.n_groups
-        if n_groups > MAX_CELLS:
+        if n_groups > MAX_CELLS or isinstance(batch.attention_model, Cascade):
             return None
         options = np.eye(n_groups, dtype=bool)
         options[0] = True

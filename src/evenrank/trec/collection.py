@@ -18,6 +18,7 @@ from evenrank.core.text_ids import FILE_NAME as IDS_FILE
 from evenrank.core.text_ids import TextIds, load_text_ids
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
+from evenrank.io.judgment_record import CampaignRuns
 from evenrank.io.locking import Lease
 from evenrank.io.name_lists import PageNames
 from evenrank.trec.arrays import (
@@ -70,6 +71,8 @@ class Collection:
     """How often the groups of each page occur, for the dimensions that count."""
     other_topics: tuple[Topic, ...] | None = None
     """Topics in place of those on disk; None for those on disk."""
+    campaign: CampaignRuns | None = None
+    """What the judgments say of the runs of their campaign; None where they say nothing."""
     _leases: tuple[Lease, ...] = field(default=(), repr=False, compare=False)
     """Keep the folders of data and index while this collection is open, even if other processes replace both."""
 
@@ -120,6 +123,7 @@ class Collection:
             size_bytes=array("size_bytes") if _has_titles(data, manifest) else None,
             page_views=array("page_views") if "page_views.npy" in manifest.files else None,
             counts={name: GroupCounts(*map(array, counts_files(name))) for name in manifest.counted},
+            campaign=CampaignRuns(**manifest.campaign) if manifest.campaign else None,
             _leases=leases,
         )
         _check_shapes(opened)
