@@ -18,7 +18,7 @@ from evenrank.core.settings import Settings
 from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.io.columns import Faults, check_count
-from evenrank.io.group_targets import WantedGroups, joint_target, read_target
+from evenrank.io.group_targets import WantedGroups, read_target
 from evenrank.io.groupings import Groupings
 from evenrank.io.item_groups import read_groups
 from evenrank.io.item_relevance import RelevantItems, read_relevance
@@ -93,8 +93,9 @@ def score(
     `gerr`, which needs relevance. `missing`: whether a query that a system does not answer is left out of its means
     (`skip`) or counts as an empty ranking (`empty`); a note says which.
 
-    Several groupings are measured over the intersections of their groups, and AWRF of each alone as well. The unknown
-    group counts neither in exposure nor in the target. All faults of all inputs are reported at once, with their rows.
+    Several groupings are measured over the intersections of their groups, and AWRF of each alone as well; a target that
+    follows items is that of their intersections, and stated shares of the groupings are multiplied. The unknown group
+    counts neither in exposure nor in the target. All faults of all inputs are reported at once, with their rows.
 
     `protocol` scores files of a campaign as its organisers do: `trec-2019`, `trec-2020` or `fairweb-1`. Rankings,
     relevance and, where the campaign has them, groups, targets and `sequences` are then paths of its files (groups and
@@ -303,22 +304,15 @@ class ItemProblem:
         """Shares of items in the intersections in which every grouping is known, the unknown one first."""
         if self.wanted is None:
             return Alignment(np.zeros((1, 2)), np.zeros(self.n_items, np.intp))
-        groupings = self.wanted.groupings
-        joint = groupings.joint()
-        if len(groupings.parts) == 1:
-            return joint
-        is_known = np.zeros(groupings.space.shape, bool)
-        is_known[tuple(slice(1, None) for _ in groupings.parts)] = True
-        cells = np.concatenate([[0], np.flatnonzero(is_known)])
-        return Alignment(joint.rows[:, cells], joint.page_type)
+        return self.wanted.groupings.known_joint()
 
     def batches(self) -> Iterator[tuple[slice, QueryBatch]]:
         """Some pairs at a time: groups of all of them at once would fill the memory."""
-        alignments, targets = [self.joint], []
+        alignments = [self.joint]
         if self.wanted is not None:
             alignments += [part.alignment for part in self.wanted.groupings.parts]
-            targets = self.wanted.targets
-        widest = max(*(max(one.rows.shape) for one in alignments), *(one.width for one in targets), 2)
+        of_target = 2 if self.wanted is None else self.wanted.width
+        widest = max(*(max(one.rows.shape) for one in alignments), of_target, 2)
         step = max(1, CELLS_AT_ONCE // widest)
         protocol = self.protocol
         for first in range(0, len(self.query), step):
@@ -351,7 +345,7 @@ class ItemProblem:
     def _target(self, pairs: slice) -> Floats:
         if self.wanted is None:
             return np.zeros((pairs.stop - pairs.start, self.joint.n_groups))
-        return self.scaled_target(joint_target(self.wanted.targets, self.query[pairs]), pairs)
+        return self.scaled_target(self.wanted.joint(self.query[pairs]), pairs)
 
     def scaled_target(self, shares: Floats, pairs: slice) -> Floats:
         """Shares of the target as amounts of attention, with a column for the unknown group."""
