@@ -51,6 +51,8 @@ class Moment:
     """Articles of each class, in work order."""
     closeness: Closeness
     """How close the attention is to the goal."""
+    is_mostly_known: bool
+    """Whether the groups of enough of the attention are known to say that."""
 
     @property
     def n_articles(self) -> int:
@@ -136,7 +138,8 @@ def _moment(state: AppState, number: int, version: WorkList, balance: Balance) -
         rows = state.collection.rows_of(version.page_ids)
         codes = np.where(rows >= 0, state.collection.quality_class[rows], NO_CLASS).astype(np.uint8)
     counts = np.bincount(codes, minlength=NO_CLASS + 1)[: len(WORK_ORDER)]
-    return Moment(number, version, tuple(counts.tolist()), closeness_of(balance))
+    is_mostly_known = all(one.is_mostly_known for one in share_bars(balance, None))
+    return Moment(number, version, tuple(counts.tolist()), closeness_of(balance), is_mostly_known)
 
 
 def balance_of(state: AppState, work_list: WorkList, page_ids: NDArray[np.int32] | None = None) -> Balance:
