@@ -13,7 +13,8 @@ from evenrank.app.articles.collection_view import USUAL, dimensions_of, is_about
 from evenrank.app.articles.kept import kept_record
 from evenrank.app.articles.user_articles import SourceError, UserArticles, combine_sources
 from evenrank.app.pages.i18n import Message
-from evenrank.app.request.question import FIT, NothingFoundError, Question
+from evenrank.app.request.budget import kinds_fault
+from evenrank.app.request.question import FIT, NothingFoundError, Question, QuestionError
 from evenrank.app.settings import WebSettings
 from evenrank.core.groups import Dimension, GroupSpace
 from evenrank.core.records import NO_CLASS, WORK_ORDER, Task
@@ -211,6 +212,8 @@ def _find_matches(
     question = fit_to_subject(state, question, task, found, is_own)
     settings = build_settings(state, question, task, is_own)
     prepared = Prepared(*build_candidates(state.collection, 0, task, found, settings))
+    if fault := kinds_fault(prepared.candidates.alignment):
+        raise QuestionError({"dimensions": fault})
     if not len(prepared.candidates):
         raise NothingFoundError({"within": "No article that matches is in these groups. Widen them."})
     order = np.argsort(found.page_ids)
