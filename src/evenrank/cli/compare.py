@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from evenrank.cli.evaluate import FORMATS, print_tables, say_notes
-from evenrank.cli.options import SEED
+from evenrank.cli.options import SEED, measures_option
 from evenrank.cli.scoring_options import DEPTHS, JUDGMENTS, ScoringOptions, open_judged, scoring_options
 from evenrank.cli.talk import say
 from evenrank.io.runs import split_name
@@ -19,7 +19,7 @@ from evenrank.scoring.compare import compare
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--baseline", required=True, metavar="RUN", help="Run file, or the name of one of the runs.")
 @click.option("--test", type=click.Choice(["randomisation", "t-test"]), default="randomisation", show_default=True)
-@click.option("-m", "--measure", "measures", multiple=True, help="Measure to compare on; by default the track's own.")
+@measures_option("Measures to compare on", "the track's own")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the randomisation test.")
 @scoring_options(*DEPTHS)
 @JUDGMENTS

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from evenrank.cli.listing import echo_json
+from evenrank.cli.options import measures_option
 from evenrank.cli.outputs import check_output
 from evenrank.cli.scoring_options import (
     DEPTHS,
@@ -32,7 +33,6 @@ from evenrank.scoring.tables.table import Table, text_of
 from evenrank.trec.collection import Collection
 from evenrank.trec.judged_pages import SCOPES
 
-MEASURES_HELP = "Measures in place of the usual ones, joined by commas: nDCG@10,AWRF; `all` for every one."
 ATTENTION_HELP = (
     "How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade) or "
     "table:FILE, a weight per line.  [default: log]"
@@ -50,7 +50,7 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 @click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @scoring_options(*DEPTHS, click.option("--attention", metavar="MODEL", help=ATTENTION_HELP))
-@click.option("--measures", default="", metavar="NAMES", help=MEASURES_HELP)
+@measures_option("Measures in place of the usual ones", or_all=True)
 @click.option("--attributes", is_flag=True, help="Score each dimension alone, each set, and all together.")
 @click.option("--depths", metavar="N,N,…|auto", help="nDCG, AWRF and Score of Task 1 runs at these depths.")
 @click.option("--figure", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=FIGURE_HELP)
@@ -71,7 +71,7 @@ def command(
     collection: Path,
     runs: tuple[Path, ...],
     options: ScoringOptions,
-    measures: str,
+    measures: tuple[str, ...],
     attributes: bool,
     depths: str | None,
     figure: Path | None,
@@ -144,7 +144,7 @@ def print_uncertainty(results: Results, form: str, figure: Path | None) -> None:
 
 
 def score_attributes(
-    opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, measures: str, form: str
+    opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, measures: tuple[str, ...], form: str
 ) -> None:
     """Print a table for each task with a column for each attribute."""
     from evenrank.scoring.attributes import evaluate_attributes

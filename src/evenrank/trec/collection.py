@@ -81,9 +81,14 @@ class Collection:
         """The collection in a folder that `collection import` or `collection generate` made.
 
         `manifest` names another version than the one that the collection has now: data that wait for their index, or
-        the version that another process uses, as long as that process keeps it.
+        the version that another process uses, as long as that process keeps it. Where no folder has it, `path` may be
+        a name of ir_datasets, such as `trec-fair/2021/eval`, whose files are in the cache of that package.
         """
         folder = Path(path)
+        if not folder.exists():
+            from evenrank.trec.ir_dataset import cached_collection  # which imports files, and so this module
+
+            folder = cached_collection(folder.as_posix()) or folder
         if manifest is not None:
             try:
                 return cls._opened(folder, manifest)

@@ -94,8 +94,8 @@ def _no_collection(folder: Path) -> str:
     if name in IR_DATASETS and not folder.exists():
         made = name.replace("/", "-")
         return (
-            f"{name}: a data set of ir_datasets, not a collection (make one of its files, and name that: "
-            f"evenrank collection import {made} --ir-dataset {name})"
+            f"{name}: a data set of ir_datasets whose pages and judgments are not in its cache (download them, and "
+            f"make a collection: evenrank collection import {made} --ir-dataset {name})"
         )
     what = "a folder without a manifest" if folder.is_dir() else "no such folder"
     return (
