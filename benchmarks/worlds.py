@@ -7,7 +7,7 @@ The worlds and the policies are those of `worlds.toml`, a study of some days, un
 after the other. `lists.toml` and `sequences.toml` are those that docs/reference/worlds.md shows. Real worlds are added
 where `../shared` has them.
 `--seeds` takes the first N seeds of each world, of which the first two are tuned on; another run with more of them
-computes what is missing.
+computes what is missing, and reports as many seeds of each task as all its worlds have.
 `--on-own-data` leaves a policy, by its label, to data of people and queries, where lists are short. CACHE keeps
 collections and finished trials, so that an interrupted run resumes and worlds can be run one at a time (`--only`);
 `--report` runs nothing. The table is made of all worlds that are finished.
@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -70,12 +71,13 @@ def main() -> None:
     options.cache.mkdir(parents=True, exist_ok=True)
     for study in studies if not options.report else ():
         for data in all_worlds(study, options.cache, options.only, options.seeds):
-            place = finished(options) / f"{data.name}, Task {data.task}.json"
+            n_seeds = len(data.parts) if isinstance(data, FirstSeeds) else None
+            place = finished(options.cache, n_seeds) / f"{data.name}, Task {data.task}.json"
             if place.exists():
                 continue
             print(f"{data.name}, Task {data.task}", file=sys.stderr, flush=True)
             keep(run_study(fitted(study, data, options.on_own_data), [data], options.cache, options.workers), place)
-    report(studies[0], options)
+    report(studies, options)
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,9 @@ class FirstSeeds(PooledData):
         return pooled
 
 
-def finished(options: argparse.Namespace) -> Path:
-    """The folder of worlds that are finished with so many seeds; real worlds are in each, from trials that are kept."""
-    return Path(options.cache / (f"finished, {options.seeds} seeds" if options.seeds else "finished"))
+def finished(cache: Path, n_seeds: int | None = None) -> Path:
+    """The folder of worlds that are finished, with so many seeds."""
+    return cache / (f"finished, {n_seeds} seeds" if n_seeds else "finished")
 
 
 def all_worlds(study: Study, cache: Path, only: Sequence[str], n_seeds: int | None) -> Iterator[StudyData]:
@@ -162,10 +164,22 @@ def over_depths(found: Experiment) -> Experiment:
     return replace(found, cells=tuple(cells))
 
 
-def report(study: Study, options: argparse.Namespace) -> None:
+def measured(studies: Sequence[Study], cache: Path, n_seeds: int | None) -> list[Any]:
+    """What is reported: generated worlds with as many seeds as all worlds of a study have, then the real ones."""
+    worlds: list[Any] = []
+    for study in studies:
+        planned = [f"{spec.name}, Task {task}.json" for spec in study.data for task in spec.tasks]
+        folders = [finished(cache, at) for at in range(n_seeds or 0, 0, -1)]
+        complete = (folder for folder in folders if all((folder / name).exists() for name in planned))
+        if (folder := next(complete, None)) is not None:
+            worlds += [orjson.loads((folder / name).read_bytes()) for name in planned]
+    return worlds + [orjson.loads(path.read_bytes()) for path in sorted(finished(cache).glob("*.json"))]
+
+
+def report(studies: Sequence[Study], options: argparse.Namespace) -> None:
     """Tables of all finished worlds, and everything in one file."""
-    worlds = [orjson.loads(path.read_bytes()) for path in sorted(finished(options).glob("*.json"))]
-    planned = {data.name: at for at, data in enumerate(study.data)}
+    worlds = measured(studies, options.cache, options.seeds)
+    planned = {data.name: at for at, data in enumerate(studies[0].data)}
     worlds.sort(key=lambda world: planned.get(world["cells"][0]["data"], len(planned)))
     regrets = [Regret(**one) for world in worlds for one in world["regrets"]]
     for task, measures in SHOWN.items():
@@ -184,8 +198,12 @@ def report(study: Study, options: argparse.Namespace) -> None:
             "command": " ".join(["python benchmarks/worlds.py CACHE", *_arguments(options)]),
             "date": datetime.now(UTC).date().isoformat(),
             "versions": {name: version(name) for name in ("evenrank", "numpy", "scipy", "tantivy")},
-            "tuning": {"budget": study.budget, "method": study.method},
-            "level": study.level,
+            "tuning": {
+                str(task): {"budget": study.budget, "method": study.method, "queries": study.tuning_queries}
+                for study in studies
+                for task in study.measures
+            },
+            "level": studies[0].level,
         }
         options.json.parent.mkdir(exist_ok=True)
         options.json.write_bytes(orjson.dumps({**made_with, "worlds": worlds}, option=orjson.OPT_INDENT_2) + b"\n")
