@@ -1,12 +1,10 @@
 """What grows with the size of a collection: a new list, the start of a server, the first look-up of a title.
 
-    python -m benchmarks.growth make FOLDER [--copies 1,4,16]     # collections, ten minutes for the largest
+    python -m benchmarks.update --folder FOLDER     # makes the collections, a quarter of an hour for the largest
     python -m benchmarks.growth measure FOLDER [--topics 57]
 
-Articles are the real ones of the sample with its 57 training topics. Larger collections have copies of them under other
-ids and titles, in which every tenth word is another one of the article and every fiftieth a new one. Each step is a
-process of its own; what is given is its processor time, of all its threads. The costs at 6.4 million articles are those
-of the straight lines through the measured ones (least squares).
+Each step is a process of its own; what is given is its processor time, of all its threads. The costs at 6.4 million
+articles are those of the straight lines through the measured ones (least squares).
 """
 
 from __future__ import annotations
@@ -22,38 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import orjson
-from benchmarks.real_sample import SAMPLE
-from benchmarks.update import ID_STEP, articles
-
-from evenrank.io.json_lines import read_lines
-from evenrank.trec.changes import article_line, packed_lines
-
-GOAL = 6_400_000
-
-
-def make(folder: Path, n_copies: int) -> None:
-    """A collection with its index."""
-    import evenrank
-
-    if (folder / "collection" / "manifest.json").exists():
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    metadata = [orjson.loads(line) for _, line in read_lines(SAMPLE / "metadata.jsonl.gz")]
-    with packed_lines(folder / "metadata.jsonl.gz") as write:
-        for copy in range(n_copies):
-            for record in metadata:
-                write(orjson.dumps({**record, "page_id": record["page_id"] + copy * ID_STEP}) + b"\n")
-    with packed_lines(folder / "corpus.jsonl.gz") as write:
-        for article in articles(n_copies):
-            copy = article.page_id // ID_STEP
-            write(article_line(article._replace(title=f"{article.title} {copy}") if copy else article))
-    files = evenrank.ImportFiles(
-        folder / "metadata.jsonl.gz",
-        SAMPLE / "topics-2021-train.jsonl",
-        corpus=folder / "corpus.jsonl.gz",
-        date="2018-03-01",
-    )
-    evenrank.build_index(evenrank.import_collection(folder / "collection", files)).close()
+from benchmarks.update import GOAL
 
 
 def open_app(collection: Path, store: Path):
@@ -141,17 +108,13 @@ def measure(folder: Path, n_topics: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["make", "measure", "step"])
+    parser.add_argument("what", choices=["measure", "step"])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--copies", default="1,4,16")
     parser.add_argument("--topics", type=int, default=57)
     parser.add_argument("--step", choices=STEPS)
     parser.add_argument("--store", type=Path)
     chosen = parser.parse_args()
-    if chosen.what == "make":
-        for n_copies in map(int, chosen.copies.split(",")):
-            make(chosen.folder / str(n_copies), n_copies)
-    elif chosen.what == "measure":
+    if chosen.what == "measure":
         measure(chosen.folder, chosen.topics)
     else:
         print(orjson.dumps(STEPS[chosen.step](chosen.folder, chosen.store, chosen.topics)).decode())

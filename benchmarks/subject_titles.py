@@ -4,7 +4,8 @@
 
 DIR is a collection of `../shared/data/wikipedia-sample` with an index. Of each subject the first 50 articles of the
 list that the app makes with its defaults are printed with the first words of their text. The rules about what a title
-asks for (`ranking/subject.py`) were made while reading the first twenty; the others were fixed before they were read.
+asks for (`ranking/subject.py`) were made while reading the first twenty; the next twenty, then subjects 41 to 60, and
+then the rest were fixed before they were read.
 """
 
 from __future__ import annotations
@@ -63,6 +64,26 @@ Economics: economist, market, trade
 Cricketers: cricketer, batsman, bowler
 Lakes: lake, reservoir
 Vaccination: vaccine, immunity, measles
+History of Mexico: Mexico, Aztec, revolution, conquest
+Culture of India: Hindu, festival, dance, cuisine
+Women composers: composer, pianist, opera
+Geography of Canada: province, river, lake
+Women in politics: minister, parliament, mayor
+Turkish cinema: film, director, actor
+Astronomy: star, galaxy, planet
+Philosophy: philosopher, ethics, metaphysics
+Dinosaurs: dinosaur, fossil, Cretaceous
+Poets: poet, poetry, verse
+Birds: bird, species, plumage
+Airports: airport, runway, airline
+Computer science: algorithm, programming, software
+Rock bands: band, rock, guitarist
+Television series: television, sitcom, episode
+Human rights: rights, activist, discrimination
+Cold War: Soviet Union, nuclear, spy
+Olympic athletes: Olympics, medal, athlete
+Mythology: god, goddess, myth
+Railway stations: station, railway, platform
 """
 
 

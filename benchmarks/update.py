@@ -1,12 +1,13 @@
 """What an update of 1 % of the pages costs, as a share of an import and a build of everything, in processor time.
 
-    python -m benchmarks.update [--copies 1,2,4] [--share 0.01]
+    python -m benchmarks.update [--copies 1,4,16] [--share 0.01] [--folder FOLDER]
 
-Pages are the real articles of the sample. A larger collection has copies of them in which every tenth word is another
-one of the article and every fiftieth a new one, under other ids. Of the changed pages, four fifths have other words in
-their text, a tenth is new and a tenth is deleted. Each step is a process of its own, whose processor time (its own and
-the system's, of all its threads and children) is taken. The costs at other sizes are those of the straight lines
-through the measured ones (least squares).
+Pages are the real articles of the sample, with its 57 training topics. A larger collection has copies of them in which
+every tenth word is another one of the article and every fiftieth a new one, under other ids and titles. Of the changed
+pages, four fifths have other words in their text, a tenth is new and a tenth is deleted. Each step is a process of its
+own, whose processor time (its own and the system's, of all its threads and children) is taken. The costs at other sizes
+are those of the straight lines through the measured ones (least squares). Collections stay in FOLDER, for
+`benchmarks.growth`; those that are there are not made again.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -31,14 +33,15 @@ from evenrank.trec.changes import article_line, delete_line, packed_lines, put_l
 
 ID_STEP = 100_000_000
 """Between the ids of copies."""
-GOALS = (1_000_000, 6_400_000)
-"""Sizes to which the costs are extrapolated."""
+GOAL = 6_400_000
+"""Articles of English Wikipedia, to which the costs are extrapolated."""
 BUILD = """
 import sys
 from pathlib import Path
 import evenrank
-folder, metadata, corpus = map(Path, sys.argv[1:])
-evenrank.build_index(evenrank.import_collection(folder, evenrank.ImportFiles(metadata, corpus=corpus))).close()
+folder, metadata, topics, corpus = map(Path, sys.argv[1:])
+files = evenrank.ImportFiles(metadata, topics, corpus=corpus, date="2018-03-01")
+evenrank.build_index(evenrank.import_collection(folder, files)).close()
 """
 UPDATE = "import evenrank, sys; print(evenrank.update_collection(sys.argv[1], sys.argv[2]))"
 
@@ -56,7 +59,10 @@ def perturbed(article: Article, page_id: int, seed: int) -> Article:
 def articles(n_copies: int) -> Iterator[Article]:
     for copy in range(n_copies):
         for article in read_articles(SAMPLE / "corpus.jsonl.gz", FaultLog()):
-            yield article if copy == 0 else perturbed(article, article.page_id + copy * ID_STEP, 0)
+            if copy:
+                made = perturbed(article, article.page_id + copy * ID_STEP, 0)
+                article = made._replace(title=f"{article.title} {copy}")
+            yield article
 
 
 def write_files(folder: Path, n_copies: int, share: float) -> tuple[int, int]:
@@ -85,7 +91,7 @@ def write_files(folder: Path, n_copies: int, share: float) -> tuple[int, int]:
     return n_pages, n_changes
 
 
-def processor_seconds(code: str, *arguments: str) -> float:
+def processor_seconds(code: str, *arguments: object) -> float:
     """Of a Python process and all that it starts."""
 
     def spent() -> float:
@@ -93,33 +99,50 @@ def processor_seconds(code: str, *arguments: str) -> float:
         return usage.ru_utime + usage.ru_stime
 
     before = spent()
-    subprocess.run([sys.executable, "-c", code, *arguments], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
     return spent() - before
+
+
+def measured(folder: Path, n_copies: int, share: float) -> dict[str, float]:
+    """Pages, changes, and the seconds of a build and an update, which are kept in the folder."""
+    facts = folder / "update.json"
+    if not facts.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        n_pages, n_changes = write_files(folder, n_copies, share)
+        topics = SAMPLE / "topics-2021-train.jsonl"
+        collection, metadata, corpus = (
+            folder / name for name in ("collection", "metadata.jsonl.gz", "corpus.jsonl.gz")
+        )
+        built = processor_seconds(BUILD, collection, metadata, topics, corpus)
+        updated = processor_seconds(UPDATE, collection, folder / "changes.jsonl")
+        facts.write_bytes(orjson.dumps({"pages": n_pages, "changes": n_changes, "build": built, "update": updated}))
+    found: dict[str, float] = orjson.loads(facts.read_bytes())
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--copies", default="1,2,4")
+    parser.add_argument("--copies", default="1,4,16")
     parser.add_argument("--share", type=float, default=0.01)
+    parser.add_argument("--folder", type=Path)
     chosen = parser.parse_args()
     rows = []
     print("pages  changes  full build s  update s  share")
     for n_copies in map(int, chosen.copies.split(",")):
-        with tempfile.TemporaryDirectory() as place:
-            folder = Path(place)
-            n_pages, n_changes = write_files(folder, n_copies, chosen.share)
-            files = (str(folder / "metadata.jsonl.gz"), str(folder / "corpus.jsonl.gz"))
-            built = processor_seconds(BUILD, str(folder / "collection"), *files)
-            updated = processor_seconds(UPDATE, str(folder / "collection"), str(folder / "changes.jsonl"))
-            rows.append((n_pages, built, updated))
-            print(f"{n_pages:,}  {n_changes:,}  {built:.1f}  {updated:.2f}  {updated / built:.2%}", flush=True)
+        with nullcontext(chosen.folder) if chosen.folder else tempfile.TemporaryDirectory() as place:
+            one = measured(Path(place) / str(n_copies), n_copies, chosen.share)
+        rows.append((one["pages"], one["build"], one["update"]))
+        print(
+            f"{one['pages']:,}  {one['changes']:,}  {one['build']:.1f}  {one['update']:.2f}  "
+            f"{one['update'] / one['build']:.2%}",
+            flush=True,
+        )
     if len(rows) < 2:
         return
     sizes, built_s, updated_s = np.array(rows).T
     lines = [np.polyfit(sizes, seconds, 1) for seconds in (built_s, updated_s)]
-    for goal in GOALS:
-        full, update = (float(np.polyval(line, goal)) for line in lines)
-        print(f"{goal:,} (extrapolated): full build {full:,.0f} s, update {update:,.1f} s, {update / full:.2%}")
+    full, update = (float(np.polyval(line, GOAL)) for line in lines)
+    print(f"{GOAL:,} (extrapolated): full build {full:,.0f} s, update {update:,.1f} s, {update / full:.2%}")
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ def listing(checkout: Path, command: str) -> list[dict[str, object]]:
 def digests(folder: Path) -> dict[str, str]:
     """Digest of every file in a folder; of files with random names or secrets, what comes out is compared."""
     files = (path for path in folder.rglob("*") if path.is_file() and "index" not in path.parts)
-    found = sorted(path for path in files if ".sqlite" not in path.name)
+    found = sorted(path for path in files if ".sqlite" not in path.name and path.name != "work.json")
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
 
 

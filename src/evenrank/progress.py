@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 
 
 _silenced = False
+Observer = Callable[[str, float, float], object]
+"""Receives what is being worked on, how much of it is done, and how much there is (0: nobody knows)."""
+_observer: Observer | None = None
 
 
 def silence() -> None:
@@ -33,7 +38,37 @@ def progress_bar(total: float | None, label: str, unit: str = "it", *, scale: bo
     bar: Progress = tqdm(
         total=total, desc=label, unit=unit, unit_scale=scale, disable=_silenced or not sys.stderr.isatty(), leave=False
     )
-    return bar
+    return bar if _observer is None else _Observed(bar, _observer, label, total or 0.0)
+
+
+@contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """A block in which somebody else than the terminal is told of all progress, too."""
+    global _observer
+    before, _observer = _observer, observer
+    try:
+        yield
+    finally:
+        _observer = before
+
+
+@dataclass
+class _Observed:
+    """A bar, and what it shows told to an observer."""
+
+    bar: Progress
+    observer: Observer
+    label: str
+    total: float
+    done: float = 0.0
+
+    def update(self, n: float = 1) -> None:
+        self.bar.update(n)
+        self.done += n
+        self.observer(self.label, self.done, self.total)
+
+    def close(self) -> None:
+        self.bar.close()
 
 
 def track(items: Iterable[T], label: str, total: int | None = None, unit: str = "it") -> Iterator[T]:

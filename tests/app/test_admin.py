@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import orjson
 import pytest
 from starlette.testclient import TestClient
 
+from evenrank.app.pages import admin as admin_page
 from evenrank.app.state import AppState, open_state
 from evenrank.app.storage.administration import (
     admin_key,
@@ -22,6 +25,8 @@ from evenrank.app.storage.administration import (
 )
 from evenrank.app.storage.sessions import OAuthTokens, find_person, start_session
 from evenrank.app.storage.store import limit_of
+from evenrank.io.work_report import read_work, reported
+from evenrank.progress import track
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of, posted
 from tests.app.test_ownership import person_client
@@ -184,3 +189,66 @@ def test_retention_spares_accounts_and_what_was_used(own_state: AppState) -> Non
     assert remove_expired(store, later) == 2
     assert [who.get(path).status_code for who, path in ((browser, used), (browser, unused))] == [200, 404]
     assert [ada.get(path).status_code for path in (owned, archived)] == [200, 404]
+
+
+@pytest.fixture
+def own_data(generated: Collection, tmp_path: Path) -> Iterator[tuple[TestClient, Path]]:
+    """The administrator of a server on data that may be written."""
+    folder = tmp_path / "c"
+    shutil.copytree(generated.path, folder)
+    settings = replace(UNLIMITED, store=tmp_path / "desk.sqlite", has_admin_link=True)
+    state = open_state(folder, settings)
+    client = client_of(state)
+    client.get(f"/admin/{admin_key(state.store)}")
+    yield client, folder
+    state.close()
+
+
+def test_a_command_is_started_and_its_end_is_seen(own_data: tuple[TestClient, Path]) -> None:
+    client, folder = own_data
+    page = client.get("/admin").text
+    assert "No command has reported work on the data yet." in page
+    assert 'value="index"' in page
+    assert 'value="sync"' not in page  # the server knows no wiki
+    assert client.post("/admin", data={"action": "job", "job": "format"}).status_code == 400
+    answer = client.post("/admin", data={"action": "job", "job": "index"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/admin?done=job")
+    assert client.get("/admin?done=job").headers["refresh"]
+    (process,) = admin_page.STARTED
+    assert process.wait(120) == 0
+    work = read_work(folder)
+    assert work is not None
+    assert (work.command, work.error, work.is_running) == ("index", "", False)
+    page = client.get("/admin")
+    assert re.search(r"<code>index</code> ended at", page.text)
+    assert "refresh" not in page.headers
+
+
+def test_progress_of_a_command_is_shown_and_no_other_is_started(own_data: tuple[TestClient, Path]) -> None:
+    client, folder = own_data
+    with reported(folder, "collection update"):
+        for n in track(range(8), "articles", 8):
+            if n == 2:  # a report was written when the second one was done
+                break
+        page = client.get("/admin")
+        assert "<code>collection update</code> is at work since" in page.text
+        assert "<bdi>articles</bdi>: 12" in page.text
+        assert 'value="0.125"' in page.text
+        assert page.headers["refresh"] == "5"
+        assert 'value="index"' not in page.text
+        refused = client.post("/admin", data={"action": "job", "job": "index"})
+        assert refused.status_code == 400
+        assert "Wait until it has ended" in refused.text
+    work = read_work(folder)
+    assert work is not None
+    (folder / "work.json").write_bytes(orjson.dumps({**asdict(work), "ended": "", "process": 2**22 + 1}))
+    assert "was stopped before its end" in client.get("/admin").text
+    (folder / "work.json").write_bytes(orjson.dumps({**asdict(work), "error": "<no> space left"}))
+    assert "&lt;no&gt; space left" in client.get("/admin").text
+
+
+def test_data_that_cannot_be_written_have_no_commands(own_data: tuple[TestClient, Path]) -> None:
+    client, folder = own_data
+    (folder / "release-1.json").touch()
+    assert 'value="index"' not in client.get("/admin").text
+    assert client.post("/admin", data={"action": "job", "job": "index"}).status_code == 400

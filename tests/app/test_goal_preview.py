@@ -108,16 +108,24 @@ def test_articles_that_are_brought_lead_the_preview_and_are_accounted_for(state:
     rows = np.concatenate([np.flatnonzero(codes <= 3)[:9], np.flatnonzero(codes == 5)[:4]])
     assert len(masks[rows]) == 13
     titles = state.collection.titles_of(state.collection.page_ids[rows].tolist())
-    brought = {"title": "Chess", "text-1": "\n".join(titles), "kind-1": "titles", "role-1": "in"}
+    brought = {
+        "title": "Chess",
+        "text-1": "\n".join([*titles, "Nowhere", "No One"]),
+        "kind-1": "titles",
+        "role-1": "in",
+    }
     html = client.post("/lists/preview", data=brought).text
     assert "9 of the articles that you brought would be ranked." in html
     assert all(title in html for title in map(escape, titles[:9]))
     account = "13 articles were brought and are in this collection; 9 are listed. Not listed: 4 of other classes"
+    account += " than you asked for. 2 could not be matched."
     assert account in client.post("/lists/goal", data={**brought, "dimension-geography": "1"}).text
     path = posted(client, "/lists", brought)
     page = client.get(path).text
     assert account in page
     assert "No other article here fits" not in page
+    unknown = {**brought, "text-1": "\n".join([*titles[:9], "Nowhere"])}
+    assert "9 are listed. 1 could not be matched." in client.get(posted(client, "/lists", unknown)).text
 
 
 def test_the_title_does_not_rank_articles_that_are_brought(state: AppState) -> None:

@@ -21,7 +21,8 @@ from evenrank.io.articles import read_articles
 from evenrank.io.faults import FaultLog
 from evenrank.retrieval.encode import dense
 from evenrank.retrieval.engine.engines import open_index
-from evenrank.retrieval.engine.protocol import Engine, Restriction, WeightedTerm
+from evenrank.retrieval.engine.protocol import BoundingEngine, Engine, Restriction, WeightedTerm
+from evenrank.retrieval.query import feedback
 from evenrank.retrieval.update import update_collection
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
@@ -169,7 +170,23 @@ def assert_same_answers(found: Engine, expected: Engine, rng: random.Random) -> 
             np.testing.assert_allclose(hits.scores, wanted.scores, rtol=0.0, atol=unit)
 
 
-def check_sequence(folder: Path, seed: int) -> tuple[int, int]:
+def assert_feedback_needs_no_more_counts(engine: Engine, rng: random.Random, patch: pytest.MonkeyPatch) -> None:
+    """The words that join a query are the same whether or not hopeless ones are left out before they are counted."""
+    hits = engine.search([WeightedTerm("text", tuple(engine.analyse("text", rng.choice(WORDS))))], 20)
+    if not len(hits.page_ids):
+        return
+    assert isinstance(engine, BoundingEngine)
+    words = [engine.analyse("text", word)[0] for word in WORDS]
+    bounds = zip(*engine.frequency_bounds("text", words), engine.document_frequencies("text", words), strict=True)
+    assert all(least <= n <= most for least, most, n in bounds)
+    settings = feedback.FeedbackSettings(n_words=4)
+    found = feedback.feedback_terms(engine, hits, settings)
+    with patch.context() as without:
+        without.setattr(feedback, "BoundingEngine", ())
+        assert feedback.feedback_terms(engine, hits, settings) == found
+
+
+def check_sequence(folder: Path, seed: int, patch: pytest.MonkeyPatch) -> tuple[int, int]:
     """Several updates one after the other, compared with a build of what they lead to; how many there were, and how
     many of them built the index anew."""
     rng = random.Random(seed)
@@ -185,6 +202,7 @@ def check_sequence(folder: Path, seed: int) -> tuple[int, int]:
     assert_same_data(updated, expected)
     one, two = open_index(updated), open_index(expected)
     assert_same_answers(one, two, rng)
+    assert_feedback_needs_no_more_counts(one, rng, patch)
     query = " ".join(rng.sample(WORDS, 3))
     pages = [list(evenrank.search(each, query, k=10).page_ids) for each in (updated, expected)]
     assert pages[0] == pages[1]
@@ -192,14 +210,15 @@ def check_sequence(folder: Path, seed: int) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_updates_give_the_results_of_a_build(tmp_path: Path, seed: int) -> None:
-    check_sequence(tmp_path, seed)
+def test_updates_give_the_results_of_a_build(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_sequence(tmp_path, seed, monkeypatch)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("block", range(20))
-def test_a_thousand_sequences_of_updates(tmp_path: Path, block: int) -> None:
-    counts = [check_sequence(tmp_path / str(seed), seed) for seed in range(1000 + 50 * block, 1050 + 50 * block)]
+def test_a_thousand_sequences_of_updates(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = range(1000 + 50 * block, 1050 + 50 * block)
+    counts = [check_sequence(tmp_path / str(seed), seed, monkeypatch) for seed in seeds]
     n_updates, n_rebuilt = (sum(column) for column in zip(*counts, strict=True))
     print(f"{n_updates} updates, {n_rebuilt} of them built the index anew")
     assert n_rebuilt < n_updates / 2

@@ -12,6 +12,7 @@ import evenrank
 from evenrank.cli.options import SEED, Duration, InputFile, NamedPath, needs_wiki
 from evenrank.cli.outputs import FORCE, refuse_foreign
 from evenrank.cli.talk import say
+from evenrank.io.work_report import reported
 from evenrank.parallel import n_cores
 from evenrank.trec.own_dimension import OPTION_FORM
 
@@ -115,7 +116,8 @@ def import_command(
         page_views=page_views,
         subjects=subjects,
     )
-    collection = evenrank.import_collection(folder, files, warn=_warn, workers=n_cores(), at_once=at_once)
+    with reported(folder, "collection import"):
+        collection = evenrank.import_collection(folder, files, warn=_warn, workers=n_cores(), at_once=at_once)
     click.echo(table_text(collection))
 
 
@@ -132,7 +134,9 @@ def update_command(folder: Path, changes: Path, date: str | None) -> None:
     and indexing the changed pages, at the cost of those pages; servers and searches have the earlier version until the
     new one is complete. After a failure or a kill, give the same command again.
     """
-    click.echo(evenrank.update_collection(folder, changes, date=date, warn=_warn))
+    with reported(folder, "collection update"):
+        done = evenrank.update_collection(folder, changes, date=date, warn=_warn)
+    click.echo(done)
 
 
 @command.command("changes")

@@ -10,6 +10,7 @@ import click
 
 from evenrank.cli.options import SparkOptions, encoder_options, spark_options
 from evenrank.cli.talk import say
+from evenrank.io.work_report import reported
 from evenrank.parallel import n_cores
 
 if TYPE_CHECKING:
@@ -60,15 +61,16 @@ def command(
     cores = threads or n_cores()
     start = time.monotonic()
     has_same_encoder = encoder is None or (encoder,) == recorded_encoders(index_folder(collection))
-    opened = build_index(
-        collection,
-        faults,
-        engine=engine,
-        n_threads=cores,
-        workers=cores,
-        spark=session,
-        keeps_vectors=dense is not False and has_same_encoder,
-    )
+    with reported(folder, "index"):
+        opened = build_index(
+            collection,
+            faults,
+            engine=engine,
+            n_threads=cores,
+            workers=cores,
+            spark=session,
+            keeps_vectors=dense is not False and has_same_encoder,
+        )
     collection = Collection.open(folder)
     if report := faults.report():
         say(report)
@@ -78,6 +80,8 @@ def command(
         f"{index_folder(collection)}: {facts.n_pages:,} articles, {facts.size_bytes / 1e6:,.1f} MB, {seconds:.1f} s"
     )
     if dense or (encoder is not None and dense is None):
-        for vectors in encode_index(collection, encoder):
+        with reported(folder, "index --dense"):
+            encoded = encode_index(collection, encoder)
+        for vectors in encoded:
             name, n = vectors.encoder.name, len(vectors.cache)
             click.echo(f"{vectors.cache.path}: {n:,} vectors by {name}; {vectors.cost}")

@@ -70,7 +70,7 @@ def needs_wiki() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name != "urllib3":
+        if error.name not in ("urllib3", "prometheus_client"):
             raise
         raise MissingExtraError("reading a wiki", "wiki") from error
 
@@ -137,6 +137,14 @@ NEW_STORE = StoreLocation()
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Command], Command]
+
+
+def measures_option(what: str, default: str = "", *, or_all: bool = False) -> Decorator[Any]:
+    """Add `--measures`, whose argument is a tuple of names, some of them perhaps joined by commas."""
+    words = f"{what}, joined by commas: nDCG@10,AWRF{'; `all` for every one' if or_all else ''}."
+    help_text = f"{words}  [default: {default}]" if default else words
+    names = ("-m", "--measures", "--measure", "measures")
+    return click.option(*names, multiple=True, metavar="NAMES", help=help_text)
 
 
 def joint_options(name: str, make: Callable[..., Any], *options: Decorator[Any]) -> Decorator[Any]:

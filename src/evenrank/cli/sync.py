@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import asdict
 from pathlib import Path
 
@@ -43,6 +44,8 @@ def command(
 
     with needs_wiki():
         follow = evenrank.sync
+        if metrics is not None:
+            importlib.import_module("prometheus_client")
     follow(
         folder,
         WikiSettings(api or api_of(wiki), contact),

@@ -7,22 +7,27 @@ changes. A process that was killed between an update and that file makes the sam
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, reason_of
 from evenrank.io.atomic import atomic_file
+from evenrank.io.work_report import reported
 from evenrank.retrieval.update import update_collection
 from evenrank.trec.collection import Collection
 from evenrank.trec.wiki_changes import MOST_PAGES, api_time, changed_since, read_time, write_wiki_changes
 from evenrank.wikipedia.mediawiki.client import WikiClient
 from evenrank.wikipedia.mediawiki.settings import WikiError, WikiSettings
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
 
 STATE = "sync.json"
 """File of a collection that says what its service has done."""
@@ -53,23 +58,25 @@ class SyncState:
     updated: str = ""
     """When the last update ended."""
 
-    def metrics(self, now: datetime) -> str:
+    def collect(self) -> Iterator[Metric]:
         """The state as Prometheus reads it."""
-        lag = max(0.0, (now - read_time(self.until)).total_seconds())
-        rows = (
-            ("lag_seconds", "gauge", "Age of the newest change of the wiki that the collection has.", round(lag)),
-            ("more_waiting", "gauge", "1 while the wiki has more changes than one update takes.", self.n_waiting),
-            ("pages", "gauge", "Pages of the collection.", self.n_pages),
-            ("update_seconds", "gauge", "Duration of the last update.", round(self.seconds, 3)),
-            ("updates_total", "counter", "Updates made.", self.n_updates),
-            ("pages_put_total", "counter", "Pages added or changed.", self.n_put),
-            ("pages_deleted_total", "counter", "Pages deleted.", self.n_deleted),
-            ("failures_total", "counter", "Rounds that failed.", self.n_failures),
-        )
-        return "".join(
-            f"# HELP evenrank_sync_{name} {about}\n# TYPE evenrank_sync_{name} {kind}\nevenrank_sync_{name} {value}\n"
-            for name, kind, about, value in rows
-        )
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        lag = max(0.0, (datetime.now(UTC) - read_time(self.until)).total_seconds())
+        for name, about, value in (
+            ("lag_seconds", "Age of the newest change of the wiki that the collection has.", round(lag)),
+            ("more_waiting", "1 while the wiki has more changes than one update takes.", self.n_waiting),
+            ("pages", "Pages of the collection.", self.n_pages),
+            ("update_seconds", "Duration of the last update.", round(self.seconds, 3)),
+        ):
+            yield GaugeMetricFamily(f"evenrank_sync_{name}", about, value)
+        for name, about, value in (
+            ("updates", "Updates made.", self.n_updates),
+            ("pages_put", "Pages added or changed.", self.n_put),
+            ("pages_deleted", "Pages deleted.", self.n_deleted),
+            ("failures", "Rounds that failed.", self.n_failures),
+        ):
+            yield CounterMetricFamily(f"evenrank_sync_{name}", about, value)
 
 
 def read_sync_state(folder: Path) -> SyncState | None:
@@ -161,7 +168,8 @@ def sync(
         while True:
             round_number += 1
             try:
-                state = sync_once(path, client, state, most, warn)
+                with reported(path, "sync"):
+                    state = sync_once(path, client, state, most, warn)
                 wait, pause = (0.0 if state.n_waiting else every_seconds), FIRST_PAUSE
             except (WikiError, EvenrankError) as error:
                 if n_rounds is not None and round_number >= n_rounds:
@@ -172,11 +180,19 @@ def sync(
                 wait, pause = pause, min(2.0 * pause, LONGEST_PAUSE)
             report(state)
             if metrics is not None:
-                with atomic_file(metrics) as file:
-                    file.write(state.metrics(datetime.now(UTC)).encode())
+                write_metrics(metrics, state)
             if n_rounds is not None and round_number >= n_rounds:
                 return state
             sleep(wait)
+
+
+def write_metrics(path: Path, state: SyncState) -> None:
+    """A text file of the state, as the node exporter of Prometheus reads it."""
+    from prometheus_client import CollectorRegistry, write_to_textfile
+
+    registry = CollectorRegistry()
+    registry.register(state)
+    write_to_textfile(str(path), registry)
 
 
 def _keep(folder: Path, state: SyncState) -> None:

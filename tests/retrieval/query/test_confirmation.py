@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenrank.retrieval.query.confirmation import distinct_keywords, forms_of_name, names_in_title
+from evenrank.retrieval.query.confirmation import _have_words, distinct_keywords, forms_of_name, names_in_title
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,12 @@ def test_a_place_has_adjectives() -> None:
     assert "italian" in forms_of_name("italy")
     assert "japanese" in forms_of_name("japan")
     assert {"scotland", "scottish", "scots"} == set(forms_of_name("scotland"))
+
+
+def test_a_name_inside_another_is_none() -> None:
+    heads = [" santa fe is in new mexico ", " it is an island in the gulf of mexico ", " foo is a mexican painter "]
+    assert _have_words(heads, [("mexico",)], "en").tolist() == [False, False, True]
+    assert _have_words([" art of new mexico "], [("new", "mexico")], "en").all()
 
 
 def test_singular_and_plural_are_one_keyword() -> None:

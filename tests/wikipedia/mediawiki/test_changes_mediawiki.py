@@ -107,7 +107,7 @@ def test_a_collection_follows_its_wiki(
     assert "Beer 1" in [row["title"] for row in evenrank.search(updated, "brewed", k=3).rows]
     assert state.n_updates == 1
     assert state.n_deleted == 3
-    assert f"evenrank_sync_pages {len(updated)}\n" in metrics.read_text()
+    assert f"evenrank_sync_pages {len(updated)}.0\n" in metrics.read_text()
     wiki.maintain("edit", "--user", EDITOR[0], "Juice", text="'''Juice''' was changed later.")
     resumed = sync(collection.path, settings, n_rounds=1)
     assert resumed.n_updates == 2

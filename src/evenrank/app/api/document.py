@@ -34,7 +34,8 @@ ERRORS = {
     "413": "The body is too long.",
     "415": "The body is not application/json.",
     "429": "Too many requests from this address.",
-    "503": "The server is busy and stored nothing; `Retry-After` says when to try again.",
+    "503": "The server is busy, or its database or index is away: `detail` says which, and `Retry-After` when to try "
+    "again. Nothing was stored.",
 }
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +17,9 @@ from evenrank.app.articles.collection_view import USUAL, dimensions_of
 from evenrank.app.articles.kept import kept_record
 from evenrank.app.articles.user_articles import SourceError, UserArticles, combine_sources
 from evenrank.app.pages.i18n import Message
-from evenrank.app.request.question import FIT, NothingFoundError, Question
+from evenrank.app.request.budget import kinds_fault
+from evenrank.app.request.question import FIT, NothingFoundError, Question, QuestionError
+from evenrank.app.settings import WebSettings
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import NO_CLASS, WORK_ORDER, Task
 from evenrank.core.types import Floats
@@ -60,7 +61,7 @@ class AppSource(SearchSource):
     """The search of the app. It does not search for each pair of groups: lists score alike and take less time."""
 
     n_per_group: int = 200
-    """Pages wanted of each region and each gender."""
+    """Pages wanted of each region, and of each other group that is searched for."""
 
     def candidates(self) -> CandidateSettings:
         """How many pages are looked at."""
@@ -83,27 +84,32 @@ TASKS: tuple[Task, ...] = (1, 2)
 
 
 def open_app_source(
-    collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED, kept_in: Path | None = None
+    collection: Collection, settings: WebSettings, choice: ModelChoice = UNTRAINED
 ) -> tuple[AppSource, dict[Task, BuildSettings]]:
     """The index of a collection as a source, and how to estimate the goal of each task.
+
+    Groups of people, such as genders, are not searched for where no totals of them are shown: whom only the search for
+    women finds, in a list of any goal, is a woman.
 
     Both are learned on the training topics, if there are any, once for each version of the collection (`kept_record`).
     Odds of groups are not among it: people are told that a goal follows the relevant articles, and see their shares.
     """
-    groups = own_group_counts(collection)
-    source = AppSource(Session.of(collection), n_pages, tuple(collection.masks), groups, choice=choice)
+    n_pages = settings.n_candidates
+    searched = tuple(one.name for one in collection.dimensions if settings.shows_totals or not one.is_personal)
+    source = AppSource(Session.of(collection), n_pages, searched, own_group_counts(collection), choice=choice)
     source.model()  # an index or a model that cannot be opened is an error now, and not of the first visitor
     information = collection.default_groups(BuildSettings().information)
-    settings = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
+    usual = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
 
     def learn() -> TaughtByTopics:
         calibrated = calibrate_source(source, collection.topics)
-        jobs = [RankingJob(source.session, calibrated, Relevance(), full_request(task), settings) for task in TASKS]
+        jobs = [RankingJob(source.session, calibrated, Relevance(), full_request(task), usual) for task in TASKS]
         sharpness = tuple(job.learned().settings.sharpness for job in jobs)
         return TaughtByTopics(calibrated.calibration, calibrated.count, sharpness)
 
-    learned = kept_record(collection, kept_in, "learned", (n_pages, choice.describe()), TaughtByTopics, learn)
-    goals = {task: replace(settings, sharpness=power) for task, power in zip(TASKS, learned.sharpness, strict=True)}
+    made_of = (n_pages, searched, choice.describe())
+    learned = kept_record(collection, settings.facts_folder, "learned", made_of, TaughtByTopics, learn)
+    goals = {task: replace(usual, sharpness=power) for task, power in zip(TASKS, learned.sharpness, strict=True)}
     return replace(source, calibration=learned.calibration, count=learned.count), goals
 
 
@@ -206,6 +212,8 @@ def _find_matches(
     question = fit_to_subject(state, question, task, found, is_own)
     settings = build_settings(state, question, task, is_own)
     prepared = Prepared(*build_candidates(state.collection, 0, task, found, settings))
+    if fault := kinds_fault(prepared.candidates.alignment):
+        raise QuestionError({"dimensions": fault})
     if not len(prepared.candidates):
         raise NothingFoundError({"within": "No article that matches is in these groups. Widen them."})
     order = np.argsort(found.page_ids)

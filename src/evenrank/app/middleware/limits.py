@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -41,19 +41,6 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 """Methods that are counted by name; clients can invent any number of others."""
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 """Upper bounds of the histogram of seconds."""
-HELP = {
-    "evenrank_requests_total": ("counter", "Requests answered, by method, route and status."),
-    "evenrank_request_seconds_total": ("counter", "Time spent on them."),
-    "evenrank_request_duration_seconds": ("histogram", "Time from a request to its answer, by route."),
-    "evenrank_articles": ("gauge", "Articles of the collection."),
-    "evenrank_data_timestamp_seconds": (
-        "gauge",
-        "Date of the data, in seconds since 1970; absent where it is unknown.",
-    ),
-    "evenrank_store_up": ("gauge", "1 when the store answered the last /readyz, else 0; absent before the first."),
-    "evenrank_engine_up": ("gauge", "The same of the index."),
-    "evenrank_start_time_seconds": ("gauge", "When the server started, in seconds since 1970."),
-}
 
 
 Pair = tuple[float, float]
@@ -334,32 +321,17 @@ class RequestCounts:
         place = bisect_left(BUCKETS, seconds)
         self.durations.update(f"{route[:MAX_ROUTE]} {place}", one_more, lambda pair: pair[0])
 
-    def histogram(self) -> Iterator[str]:
-        """The lines of the histogram, without the name they begin with."""
+    def requests(self) -> Iterator[tuple[tuple[str, ...], Pair]]:
+        """Requests and seconds by method, route and status."""
+        return ((tuple(key.split(" ")), pair) for key, pair in sorted(self.table.items()))
+
+    def histograms(self) -> Iterator[tuple[str, list[tuple[str, float]], float]]:
+        """Of each route, how many requests took at most each bound of `BUCKETS` or any time, and the seconds of all."""
         by_route: dict[str, list[Pair]] = {}
         for key, pair in sorted(self.durations.items()):
             route, place = key.rsplit(" ", 1)
             by_route.setdefault(route, [(0.0, 0.0)] * (len(BUCKETS) + 1))[int(place)] = pair
+        bounds = (*map(str, BUCKETS), "+Inf")
         for route, pairs in by_route.items():
-            n_up_to = list(accumulate(n for n, _ in pairs))
-            for bound, n in zip((*BUCKETS, "+Inf"), n_up_to, strict=True):
-                yield f'_bucket{{route="{route}",le="{bound}"}} {n:.0f}'
-            yield f'_sum{{route="{route}"}} {sum(seconds for _, seconds in pairs):.6f}'
-            yield f'_count{{route="{route}"}} {n_up_to[-1]:.0f}'
-
-    def text(self, gauges: Mapping[str, float]) -> str:
-        """All counts as Prometheus reads them, with some numbers of the moment."""
-        lines: dict[str, list[str]] = {name: [] for name in HELP}
-        for key, (n_requests, seconds) in sorted(self.table.items()):
-            method, route, status = key.split(" ")
-            labels = f'{{method="{method}",route="{route}",status="{status}"}}'
-            lines["evenrank_requests_total"].append(f"{labels} {n_requests:.0f}")
-            lines["evenrank_request_seconds_total"].append(f"{labels} {seconds:.6f}")
-        lines["evenrank_request_duration_seconds"] += self.histogram()
-        for name, value in {**gauges, "evenrank_start_time_seconds": self.started}.items():
-            lines[name].append(f" {value:.0f}")
-        return "".join(
-            f"# HELP {name} {text}\n# TYPE {name} {kind}\n" + "".join(f"{name}{line}\n" for line in lines[name])
-            for name, (kind, text) in HELP.items()
-            if lines[name]
-        )
+            n_up_to = accumulate(n for n, _ in pairs)
+            yield route, list(zip(bounds, n_up_to, strict=True)), sum(seconds for _, seconds in pairs)

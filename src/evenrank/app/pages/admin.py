@@ -1,10 +1,13 @@
-"""The page of whoever runs the server: who uses it, what is kept, what may be removed, limits and retention."""
+"""The page of whoever runs the server: who uses it, what is kept and may be removed, limits, and work on the data."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
 import logging
+import os
+import subprocess
+import sys
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -17,7 +20,7 @@ from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
 from evenrank.app.request.forms import Fields, clean_text, whole_number, with_form
 from evenrank.app.request.visitor import person_of, root_of, see_other, set_cookie
-from evenrank.app.state import state_of
+from evenrank.app.state import AppState, state_of
 from evenrank.app.storage.administration import (
     accounts,
     admin_key,
@@ -33,6 +36,7 @@ from evenrank.app.storage.sessions import end_sessions_of
 from evenrank.app.storage.shares import PREFIX
 from evenrank.app.storage.store import LIMITS, limit_of
 from evenrank.errors import EvenrankError
+from evenrank.io.work_report import read_work
 
 LOG = logging.getLogger("evenrank.app")
 COOKIE = "admin"
@@ -74,7 +78,8 @@ def show_admin(request: Request) -> Response:
     words = clean_text(request.query_params.get("q", ""))[:100]
     shown, n_entries = entries(state.store, words)
     done = request.query_params.get("done", "")
-    return page(
+    work = read_work(state.collection.path)
+    answer = page(
         request,
         "admin.html",
         totals=totals(state.store),
@@ -86,7 +91,49 @@ def show_admin(request: Request) -> Response:
         max_bytes=state.store.max_bytes,
         words=words,
         done=done,
+        work=work,
+        jobs=jobs_of(state),
     )
+    if work is not None and work.is_running:
+        answer.headers["Refresh"] = str(REFRESH_SECONDS)
+    elif done == "job":  # it has not reported yet, or has ended already
+        answer.headers["Refresh"] = f"{REFRESH_SECONDS}; url={root_of(request)}/admin"
+    return answer
+
+
+REFRESH_SECONDS = 5
+"""How often the page is loaded again while a command is at work."""
+STARTED: list[subprocess.Popen[bytes]] = []
+"""Commands that this worker started and that may still run."""
+
+
+def jobs_of(state: AppState) -> dict[str, list[str]]:
+    """Commands on the collection that an administrator may start, by name; none where it cannot be written."""
+    folder, settings = state.collection.path, state.settings
+    if not os.access(folder, os.W_OK) or any(folder.glob("release-*.json")):
+        return {}
+    jobs = {"index": ["index", str(folder)], "vectors": ["index", str(folder), "--dense"]}
+    if settings.wiki_api:
+        followed = ["--wiki", settings.wiki_site, "--api", settings.wiki_api, "--contact", settings.wiki_contact]
+        jobs["sync"] = ["sync", str(folder), *followed, "--rounds", "1"]
+    return jobs
+
+
+def start_job(state: AppState, name: str) -> None:
+    """Start a command on the collection in a process of its own, which a restart of this server does not end."""
+    words = jobs_of(state).get(name)
+    if words is None:
+        raise BadRequestError("The form could not be read.")
+    work = read_work(state.collection.path)
+    if work is not None and work.is_running:
+        raise BadRequestError("A command is at work on the collection. Wait until it has ended.")
+    STARTED[:] = [each for each in STARTED if each.poll() is None]
+    nowhere = subprocess.DEVNULL  # what it says is in its report
+    program = [sys.executable, "-m", "evenrank", *words]
+    process = subprocess.Popen(  # settings of the server alone # nosec B603
+        program, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
+    )
+    STARTED.append(process)
 
 
 def change(request: Request, fields: Fields) -> Response:
@@ -106,6 +153,8 @@ def change(request: Request, fields: Fields) -> Response:
         remove_expired(store)
     elif action == "limits":
         _keep_limits(request, fields)
+    elif action == "job":
+        start_job(state_of(request), fields.get("job", ""))
     else:
         raise BadRequestError("The form could not be read.")
     LOG.info("admin: %s", action)

@@ -26,6 +26,17 @@ ADVICE = {
     500: Message("The fault is ours. Nothing was lost; please try again."),
     503: Message("The server is busy and stored nothing. Please try again in a few seconds."),
 }
+AWAY = {
+    StoreUnavailableError: Message(
+        "The database of this server does not answer right now, and nothing was stored. Please try again in a few "
+        "seconds."
+    ),
+    EngineUnavailableError: Message(
+        "The search index of this server does not answer right now, and nothing was stored. Please try again in a few "
+        "seconds."
+    ),
+}
+"""What is said where a part of the server is away."""
 TOO_LARGE = "Request Entity Too Large"
 """The title for status 413, which Python 3.13 names differently."""
 TITLES = (*(HTTPStatus(status).phrase for status in (400, 403, 404, 405, 409, 415, 429, 500, 503)), TOO_LARGE)
@@ -76,10 +87,11 @@ def failure(request: Request, error: Exception) -> Response:
 
 
 def on_busy(request: Request, error: Exception) -> Response:
-    """503: the file is locked, the disk is full, the index is away or too many ask at once. The log
-    says which; the visitor only learns when to try again."""
+    """503: the database or the index is away, or too many ask at once. The visitor learns which, and when to try again;
+    only the log says why."""
     LOG.warning("%s: %s", route_name(request.scope), error)
-    return error_page(request, 503, headers={"Retry-After": RETRY_SECONDS})
+    detail = next((text for kind, text in AWAY.items() if isinstance(error, kind)), "")
+    return error_page(request, 503, detail, {"Retry-After": RETRY_SECONDS})
 
 
 def on_overflow(request: Request, error: Exception) -> Response:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -95,16 +97,41 @@ async def ready(request: Request) -> Response:
     return JSONResponse({"status": "ready" if is_ready else "not ready", **parts, **about}, 200 if is_ready else 503)
 
 
+class ServerNumbers:
+    """For Prometheus: requests so far, the age of the data, and what the last `/readyz` of this worker found."""
+
+    def __init__(self, state: AppState, counts: RequestCounts, readiness: Readiness) -> None:
+        self.state, self.counts, self.readiness = state, counts, readiness
+
+    def collect(self) -> Iterator[Metric]:
+        labels = ("method", "route", "status")
+        requests = CounterMetricFamily("evenrank_requests", "Requests answered.", labels=labels)
+        spent = CounterMetricFamily("evenrank_request_seconds", "Time spent on them.", labels=labels)
+        for route, (n_requests, seconds) in self.counts.requests():
+            requests.add_metric(route, n_requests)
+            spent.add_metric(route, seconds)
+        name = "evenrank_request_duration_seconds"
+        durations = HistogramMetricFamily(name, "Time from a request to its answer.", labels=("route",))
+        for asked, n_up_to, seconds in self.counts.histograms():
+            durations.add_metric((asked,), n_up_to, seconds)
+        yield from (requests, spent, durations)
+        yield GaugeMetricFamily("evenrank_articles", "Articles of the collection.", len(self.state.collection))
+        if self.state.age.date is not None:
+            day = datetime.fromisoformat(f"{self.state.age.date}-01"[: len("2021-10-01")]).replace(tzinfo=UTC)
+            about = "Date of the data, in seconds since 1970; absent where it is unknown."
+            yield GaugeMetricFamily("evenrank_data_timestamp_seconds", about, day.timestamp())
+        for part, word in self.readiness.last.items():
+            about = f"1 when the {part} answered the last /readyz of this worker, else 0; absent before the first."
+            yield GaugeMetricFamily(f"evenrank_{part}_up", about, float(word == "ok"))
+        about = "When the server started, in seconds since 1970."
+        yield GaugeMetricFamily("evenrank_start_time_seconds", about, self.counts.started)
+
+
 def metrics(request: Request) -> Response:
-    """Requests so far, the age of the data and what the last question about readiness found, for Prometheus."""
-    counts: RequestCounts = request.app.state.counts
-    state, readiness = state_of(request), request.app.state.readiness
-    gauges: dict[str, float] = {"evenrank_articles": len(state.collection)}
-    if state.age.date is not None:
-        day = datetime.fromisoformat(f"{state.age.date}-01"[: len("2021-10-01")])
-        gauges["evenrank_data_timestamp_seconds"] = day.replace(tzinfo=UTC).timestamp()
-    gauges |= {f"evenrank_{name}_up": float(word == "ok") for name, word in readiness.last.items()}
-    return PlainTextResponse(counts.text(gauges), media_type="text/plain; version=0.0.4")
+    """The numbers of this server, over all its workers, for Prometheus."""
+    registry = CollectorRegistry()
+    registry.register(ServerNumbers(state_of(request), request.app.state.counts, request.app.state.readiness))
+    return PlainTextResponse(generate_latest(registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
 def robots(_: Request) -> Response:

@@ -108,6 +108,8 @@ class GoalPreview:
     """How many of those are not listed, by reason."""
     n_articles: int
     """Articles that a list of it would have, or that draws would be made from."""
+    reports: tuple[SourceReport, ...] = ()
+    """What became of each source that people brought."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,8 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
     n_listed = min(len(candidates), most)
     n_brought = len(user_articles.page_ids) if user_articles and is_own else 0
     left_out = {**left_out, **({"length": len(candidates) - n_listed} if len(candidates) > n_listed else {})}
-    return GoalPreview(tables, found, question, rule, n_brought, left_out, n_listed)
+    reports = user_articles.reports if user_articles else ()
+    return GoalPreview(tables, found, question, rule, n_brought, left_out, n_listed, reports)
 
 
 def readable(one: Concentration, space: GroupSpace) -> str:

@@ -54,8 +54,6 @@ class SearchProgress:
     `proven_loss` is, and for searches of earlier versions."""
     closeness: Closeness
     """How close the attention of all draws together is to the goal."""
-    first_closeness: Closeness
-    """The same of the first draw alone."""
     balance: Balance
     plot: Plot
 
@@ -87,7 +85,6 @@ def search_progress(state: AppState, search: SavedSearch) -> SearchProgress | No
         proven_loss=proven_loss,
         bounds=(proven[LOSS_BOUND], proven[RESTRICTED_LOSS_BOUND]) if has_bounds else None,
         closeness=closeness_of(balances[n_draws - 1]),
-        first_closeness=closeness_of(balances[0]),
         balance=balances[n_draws - 1],
         plot=_plot(losses, n_draws, proven_loss),
     )

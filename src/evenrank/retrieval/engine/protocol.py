@@ -266,6 +266,15 @@ class MatchingEngine(Engine, Protocol):
         ...
 
 
+@runtime_checkable
+class BoundingEngine(Engine, Protocol):
+    """An engine that would have to look for the pages of a word to count them, and knows about how many there are."""
+
+    def frequency_bounds(self, field: TextField, words: Sequence[str]) -> tuple[list[int], list[int]]:
+        """Numbers from which and up to which `document_frequencies` are."""
+        ...
+
+
 def shown_texts(page: IndexPage) -> dict[str, bytes]:
     """Texts that are stored as they are, in UTF-8; halves of characters, which no file can hold, are replaced."""
     return {

@@ -57,10 +57,10 @@ from evenrank.retrieval.engine.tantivy_index import (
 from evenrank.retrieval.engine.tantivy_statistics import (
     Lengths,
     balance,
-    count_pages,
     count_slots,
     idf_corrections,
     measure_words,
+    page_counter,
     read_lengths,
     write_lengths,
 )
@@ -163,8 +163,7 @@ class TantivyEngine:
         for name, analyser in build_analysers(layout.language).items():
             index.register_tokenizer(name, analyser)
         self._schema = index.schema
-        self._searcher = index.searcher()
-        self._boost_of = idf_corrections(self._searcher, self._schema, path)
+        self._look_at_last_commit()
         self._mirror: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
@@ -361,8 +360,13 @@ class TantivyEngine:
     def refresh(self) -> None:
         """Search what other processes have committed since this index was opened."""
         self._index.reload()
+        self._look_at_last_commit()
+
+    def _look_at_last_commit(self) -> None:
         self._searcher = self._index.searcher()
-        self._boost_of = idf_corrections(self._searcher, self._schema, self.path)
+        self._counts = page_counter(self._searcher, self._schema)
+        self._n_hidden = count_slots(self.path) - self._searcher.num_docs  # removed, and in tantivy's statistics
+        self._boost_of = idf_corrections(self._searcher, self._counts, self._n_hidden) if self._n_hidden else None
 
     def search(self, terms: Sequence[WeightedTerm], k: int, restriction: Restriction = EVERYTHING) -> Hits:
         """The k best pages; see `Engine.search`."""
@@ -460,7 +464,12 @@ class TantivyEngine:
         """Number of pages whose field holds each analysed word."""
         if self._boost_of is None:
             return [int(self._searcher.doc_freq(field, word)) for word in words]
-        return [count_pages(self._searcher, self._schema, field, word) for word in words]
+        return [self._counts(field, word) for word in words]
+
+    def frequency_bounds(self, field: TextField, words: Sequence[str]) -> tuple[list[int], list[int]]:
+        """Bounds of the frequencies; see `BoundingEngine.frequency_bounds`. tantivy's own count removed pages too."""
+        counted = [int(self._searcher.doc_freq(field, word)) for word in words]
+        return [max(0, n - self._n_hidden) for n in counted], [min(n, self._searcher.num_docs) for n in counted]
 
     def count_words(self, field: TextField, words: Sequence[str], page_ids: Sequence[int]) -> WordCounts:
         """Occurrences of words; see `CountingEngine.count_words`."""

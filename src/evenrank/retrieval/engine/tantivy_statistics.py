@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 MOST_WORDS = 1 << 16
-"""Words whose factors are remembered while an index is open."""
+"""Words that are remembered while an index is open, with their factors and how many pages have them."""
 FREE_CHOICE = 2000
 """Numbers of pages to choose from, so that the words that make the means right are nearly whole numbers."""
 
@@ -39,16 +39,23 @@ def count_slots(path: Path) -> int:
     return sum(int(segment["max_doc"]) for segment in read_meta(path)["segments"])
 
 
-def idf_corrections(searcher: tantivy.Searcher, schema: tantivy.Schema, path: Path) -> BoostOf | None:
-    """The weights of words with which their scores are right; None for an index without removed pages."""
-    n_slots, n_pages = count_slots(path), searcher.num_docs
-    if n_slots == n_pages:
-        return None
+PageCount = Callable[[TextField, str], int]
+
+
+def page_counter(searcher: tantivy.Searcher, schema: tantivy.Schema) -> PageCount:
+    """Looks up how many pages that are left have a word, and remembers it."""
+    return lru_cache(MOST_WORDS)(partial(count_pages, searcher, schema))
+
+
+def idf_corrections(searcher: tantivy.Searcher, counts: PageCount, n_removed: int) -> BoostOf:
+    """The weights of words with which their scores are right, in an index with so many removed pages."""
+    n_pages = searcher.num_docs
+    n_slots = n_pages + n_removed
 
     @lru_cache(MOST_WORDS)
     def idfs(field: TextField, word: str) -> tuple[np.float32, np.float32]:
         """Of the pages that are left, and tantivy's."""
-        n_found = count_pages(searcher, schema, field, word)
+        n_found = counts(field, word)
         return _idf(n_pages, n_found), _idf(n_slots, searcher.doc_freq(field, word))
 
     def boost_of(field: TextField, words: Sequence[str], weight: float) -> float:

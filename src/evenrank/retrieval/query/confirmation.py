@@ -31,6 +31,10 @@ DERIVED = 5
 """Letters with which words begin that are taken for forms of each other."""
 
 
+_NOT_ANOTHER = r"(?<! new)(?<! gulf of)(?<! new south)(?<! papua new)(?<! equatorial)"
+"""What does not come before a name: New Mexico and the Gulf of Mexico are not Mexico."""
+
+
 class TopicWords(NamedTuple):
     """What a topic asks for, word by word."""
 
@@ -175,7 +179,7 @@ def _heads(engine: Engine, page_ids: NDArray[np.int32]) -> list[str]:
 def _have_words(heads: Sequence[str], names: Sequence[tuple[str, ...]], language: str) -> NDArray[np.bool_]:
     """Whether each text has one of some names, its words in a row, or an adjective of it."""
     forms = [forms_of_name(name[0]) if len(name) == 1 and language == ENGLISH else (" ".join(name),) for name in names]
-    sought = re.compile(rf" (?:{'|'.join(re.escape(form) for each in forms for form in each)}) ")
+    sought = re.compile(rf"{_NOT_ANOTHER} (?:{'|'.join(re.escape(form) for each in forms for form in each)}) ")
     return np.array([sought.search(head) is not None for head in heads], bool)
 
 

@@ -99,8 +99,9 @@ def find_evidence(
     """Which of the topic's keywords each page has and where, asked of the index word by word.
 
     A keyword of several words is a reason when they are together: in a row or, unless they are a fixed phrase, in the
-    lead. Whom the text speaks of counts for a subject like "women scientists", and is never given as a reason. With
-    `titles`, a keyword that is part of a person's name is no evidence that the page is about it.
+    lead; a word of a title that is such a phrase ("Human rights") tells nothing alone. Whom the text speaks of counts
+    for a subject like "women scientists", and is never given as a reason. With `titles`, a keyword that is part of a
+    person's name is no evidence that the page is about it.
     """
     language = engine.layout.language
     parts = keyword_parts(topic, language)
@@ -124,16 +125,20 @@ def find_evidence(
     names = names_among(topic, language)
     none = np.zeros(len(page_ids), bool)
     reasons, is_in_text, is_in_lead = [], [none], [none]
+    of_phrase: frozenset[str] = frozenset()
     for text, parts_of in parts.items():
         subject = [word for word in parts_of if word not in qualifying[text]]
         text_has, lead_has = (np.logical_and.reduce([where[word] for word in subject]) for where in (in_text, in_lead))
         if text not in in_a_row:
             reasons.append(text_has)
-            is_in_lead.append(lead_has & ~named.get(parts_of[0], none))
-            is_in_text.append(text_has)
+            is_apart = parts_of[0] in of_phrase
+            is_in_lead.append(none if is_apart else lead_has & ~named.get(parts_of[0], none))
+            is_in_text.append(none if is_apart else text_has)
             continue
         together = np.logical_and.reduce([in_lead[word] for word in parts_of])
         is_loose = not (parts_of in names or is_fixed(in_a_row[text], together))
+        if text == topic.title and not is_loose:
+            of_phrase = frozenset(parts_of)
         is_fitting = np.logical_and.reduce([~none, *(fits[word] for word in qualifying[text])]) & is_loose
         reasons.append(in_a_row[text] | (together & is_loose))
         is_in_lead.append(in_a_row[text] | (lead_has & is_fitting))

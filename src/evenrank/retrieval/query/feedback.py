@@ -7,14 +7,14 @@ cannot push it into the query.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
 from evenrank.retrieval.engine.analysis import analyse, analyser_for
-from evenrank.retrieval.engine.protocol import Engine, Hits, TextField, WeightedTerm
+from evenrank.retrieval.engine.protocol import BoundingEngine, Engine, Hits, TextField, WeightedTerm
 from evenrank.retrieval.query.topic_query import ENGLISH
 from evenrank.retrieval.word_lists import word_list
 
@@ -65,11 +65,31 @@ def feedback_terms(engine: Engine, first: Hits, settings: FeedbackSettings) -> l
             weights.update(dict.fromkeys(present, float(share)))
     stop = _stop_forms(engine.layout.language, settings.field)
     n_needed = min(settings.n_pages_with_word, len(first.page_ids))
-    kept = [word for word, n in n_with.items() if n >= n_needed and word not in stop]
+    shared = [word for word, n in n_with.items() if n >= n_needed and word not in stop]
+    kept = _without_hopeless(engine, settings, {word: weights[word] for word in shared})
     rarity = zip(kept, inverse_document_frequencies(engine, settings.field, kept), strict=True)
     scored = sorted(((weights[word] * idf, word) for word, idf in rarity), reverse=True)
     top = scored[: settings.n_words]
     return [WeightedTerm(settings.field, (word,), weight / top[0][0]) for weight, word in top]
+
+
+def _without_hopeless(engine: Engine, settings: FeedbackSettings, weights: Mapping[str, float]) -> list[str]:
+    """The words but those that cannot be among the best ones, however few or many pages have them: to count the pages
+    of frequent words takes long where pages were removed from the index."""
+    words, n_pages = list(weights), engine.statistics().n_pages
+    if len(words) <= settings.n_words or not isinstance(engine, BoundingEngine):
+        return words
+    bounds = engine.frequency_bounds(settings.field, words)
+    highest, lowest = (
+        np.array([weights[word] * inverse_document_frequency(n_pages, n) for word, n in zip(words, ns, strict=True)])
+        for ns in bounds
+    )
+    needed = np.partition(lowest, -settings.n_words)[-settings.n_words] * (1 - LAST_BITS)
+    return [word for word, most in zip(words, highest.tolist(), strict=True) if most >= needed]
+
+
+LAST_BITS = 1e-9
+"""Relative error of a bound."""
 
 
 @cache
@@ -89,5 +109,9 @@ def scale(terms: Sequence[WeightedTerm], factor: float) -> list[WeightedTerm]:
 def inverse_document_frequencies(engine: Engine, field: TextField, words: Sequence[str]) -> list[float]:
     """log(1 + (N − n + ½) / (n + ½)) of each analysed word, for a word in n of N pages."""
     n_pages = engine.statistics().n_pages
-    frequencies = engine.document_frequencies(field, words)
-    return [float(np.log1p((n_pages - n_with + 0.5) / (n_with + 0.5))) for n_with in frequencies]
+    return [inverse_document_frequency(n_pages, n_with) for n_with in engine.document_frequencies(field, words)]
+
+
+def inverse_document_frequency(n_pages: int, n_with: int) -> float:
+    """How rare a word is that is in `n_with` of the pages."""
+    return float(np.log1p((n_pages - n_with + 0.5) / (n_with + 0.5)))
