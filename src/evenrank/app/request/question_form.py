@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -113,6 +113,8 @@ class GoalPreview:
     """Articles that a list of it would have, or that draws would be made from."""
     reports: tuple[SourceReport, ...] = ()
     """What became of each source that people brought."""
+    known: Mapping[str, float] = field(default_factory=dict)
+    """For which share of the articles each dimension with a table is known, by heading."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,7 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
     field = target_of(candidates, task, target.space, settings).values
     counts = candidates.alignment.total()
     tables: list[tuple[str, list[GoalRow] | None]] = []
+    known: dict[str, float] = {}
     withheld = set()
     for dimension in target.space.dimensions:
         if dimension.is_personal and (
@@ -219,6 +222,8 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
         rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
         saved = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
         tables.append((dimension.heading, sorted(saved, key=lambda row: -row.goal)))
+        n_of_group = target.space.margin(counts, dimension.name)
+        known[dimension.heading] = float(n_of_group[int(dimension.has_unknown) :].sum() / n_of_group.sum())
     found = [
         (one.dimension, readable(one, target.space), one.share)
         for one in field_concentrations(state.collection, candidates, target.space, settings)
@@ -229,7 +234,7 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
     n_brought = len(user_articles.page_ids) if user_articles and is_own else 0
     left_out = {**left_out, **({"length": len(candidates) - n_listed} if len(candidates) > n_listed else {})}
     reports = user_articles.reports if user_articles else ()
-    return GoalPreview(tables, found, question, rule, n_brought, left_out, n_listed, reports)
+    return GoalPreview(tables, found, question, rule, n_brought, left_out, n_listed, reports, known)
 
 
 def readable(one: Concentration, space: GroupSpace) -> str:
