@@ -38,6 +38,7 @@ from evenrank.core.withheld import hide_people
 from evenrank.database.database import Database
 from evenrank.ranking.build import field_concentrations, target_of
 from evenrank.retrieval.engine.protocol import Engine
+from evenrank.retrieval.find import lexical_part
 from evenrank.retrieval.query.evidence import Reasons, find_reasons, keyword_parts
 from evenrank.retrieval.query.topic_query import QueryWords, build_terms, topic_words
 from evenrank.wikipedia.mediawiki.titles import IMPORTANCES
@@ -66,6 +67,8 @@ class Preview:
 
     is_brought: bool = False
     """Whether the articles are those that the form brings."""
+    doubtful: tuple[str, ...] = ()
+    """Keywords that count half, because they fit neither the title nor the other keywords."""
 
     @property
     def has_more(self) -> bool:
@@ -137,17 +140,20 @@ def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
         split_keywords(fields.get("keywords", "")),
         clean_text(fields.get("scope", "")),
     )
-    engine = state.source.model().engine
+    model = lexical_part(state.source.model())
+    engine = model.engine
     if faults := question_faults(topic.title, topic.keywords, topic.scope, engine.layout.language):
         raise QuestionError(faults)
-    words = topic_words(topic, language=engine.layout.language)
+    doubtful = model.doubtful_keywords(topic)
+    words = topic_words(topic, language=engine.layout.language, doubtful=doubtful)
     if not words.weights:
         return None
     hits = engine.search(build_terms(words, engine), MOST_COUNTED)
     best = hits.page_ids[:N_SHOWN]
     reasons = find_reasons(engine, topic, best) if len(best) else Reasons((), hits.page_ids[:0].astype("u2"))
     shown = ArticleList(state.collection, best, hits.scores[:N_SHOWN], reasons, state.facts)
-    return Preview(shown.articles(), len(hits.page_ids), keyword_counts(engine, topic, hits.page_ids))
+    counts = keyword_counts(engine, topic, hits.page_ids)
+    return Preview(shown.articles(), len(hits.page_ids), counts, doubtful=doubtful)
 
 
 def _preview_brought(state: AppState, fields: Mapping[str, str]) -> Preview | None:
