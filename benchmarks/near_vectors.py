@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from benchmarks.real_sample import load_topics
 
-from evenrank.retrieval.encode import vector_graph
+from evenrank.retrieval.encode import vector_cache
 from evenrank.retrieval.encode.dense import DenseScorer, usual_encoders
 from evenrank.retrieval.encode.encoder import Encoder
 from evenrank.retrieval.encode.vector_cache import VectorCache, unpack_vectors
@@ -53,7 +53,7 @@ def main() -> None:
     encoder = next(one for one in encoders if (chosen.folder / f"vectors-{one.fingerprint}.bin").is_file())
     scorer = DenseScorer.open(None, encoder, chosen.folder)  # type: ignore[arg-type]
     questions = [scorer.topic_vectors(topic.topic).topic for topic in load_topics(set())]
-    vector_graph.EXACT_UP_TO = 0
+    vector_cache.EXACT_UP_TO = 0
     print("vectors  graph: s, bytes a vector  exact ms  graph ms  recall of 2000")
     for n_copies in map(int, chosen.copies.split(",")):
         with tempfile.TemporaryDirectory() as place:

@@ -7,8 +7,11 @@ Makes people whose words say nothing about their gender (one in five is a woman,
 of all of them with and without a goal for gender, and measures how well the change of rank tells women from men: the
 area under the ROC curve, 0.5 for a coin and 1 for certainty. The last row leaves gender out and must be a coin.
 
-Then an attacker who knows half of the people saves the same search several times, draws from each, and judges the other
-half by the known people at the same ranks: of the same draws of the other searches ("linked"), and of all draws.
+Then an attacker who knows half of the people pastes one of the others beside twelve known men, and again beside twelve
+known women: the difference of both ranks ("padded") is what a reader learns who chooses the members of lists.
+
+At last the attacker saves the same search several times, draws from each, and judges the other half by the known people
+at the same ranks: of the same draws of the other searches ("linked"), and of all draws.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ REGIONS = ("Africa", "Asia", "Europe", "Northern America", "Oceania")
 SHARE_OF_WOMEN = 0.2
 N_SEARCHES, N_DRAWS = 8, 20
 """Searches of one question that the attacker saves, and draws from each."""
+N_PADDING, N_PADDED = 12, 200
+"""Known people of one gender in a pasted list, and people who are judged by such lists."""
 CASES: dict[str, dict[str, Any]] = {
     "region and gender, usual goal, even": {},
     "region and gender, usual goal, strongest": {"fairness": 10},
@@ -83,6 +88,21 @@ def area_under_curve(scores: NDArray[np.float64], is_in: NDArray[np.bool_]) -> f
     return float((difference > 0).mean() + 0.5 * (difference == 0).mean())
 
 
+def attack_padded(state: AppState, women: NDArray[np.bool_], seed: int, **fields: Any) -> float:
+    """How well the rank beside known men and that beside known women tell the gender of one more person."""
+    is_known = np.random.default_rng((seed, 1)).random(len(women)) < 0.5
+    paddings = [np.flatnonzero(is_known & is_in)[:N_PADDING].tolist() for is_in in (~women, women)]
+    judged = np.flatnonzero(~is_known)[:N_PADDED]
+    ranks = np.empty((len(judged), len(paddings)))
+    for at, person in enumerate(judged.tolist()):
+        for side, padding in enumerate(paddings):
+            titles = "\n".join(f"Person {member}" for member in [*padding, person])
+            sources = [{"kind": "titles", "role": "in", "text": titles}]
+            question = state.parse_question({"title": "Our people", "best": "FA", "sources": sources, **fields})
+            ranks[at, side] = np.flatnonzero(make_list(state, question).page_ids == person + 1)[0]
+    return area_under_curve(ranks[:, 1] - ranks[:, 0], women[judged])
+
+
 def attack_draws(state: AppState, women: NDArray[np.bool_], seed: int, **fields: Any) -> tuple[float, float]:
     """How well draws tell women from men of the unknown half: by equal ranks of equal draws, and by ranks alone."""
     asked = {"title": "Sculptors", "keywords": ["sculptor", "bronze"], "best": "FA", **fields}
@@ -114,6 +134,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     found: dict[str, list[float]] = {case: [] for case in CASES}
+    padded: dict[str, list[float]] = {case: [] for case in CASES}
     in_draws: dict[str, list[tuple[float, float]]] = {case: [] for case in CASES}
     for seed in range(options.seeds):
         with tempfile.TemporaryDirectory() as name:
@@ -123,12 +144,15 @@ def main() -> None:
             for case, fields in CASES.items():
                 moved = plain - ranks_of(state, **fields)
                 found[case].append(area_under_curve(moved.astype(np.float64), women))
+                padded[case].append(attack_padded(state, women, seed, **fields))
                 in_draws[case].append(attack_draws(state, women, seed, **fields))
             state.close()
-    print(f"{'goal':<42} AUC of the change of rank ({options.people} people, {options.seeds} seeds)")
-    for case, values in found.items():
-        print(f"{case:<42} {np.mean(values):.2f}  ({min(values):.2f} to {max(values):.2f})")
-    print(f"\n{'goal':<42} AUC in draws of {N_SEARCHES} searches, {N_DRAWS} each: linked, by rank alone")
+    for title, results in (("the change of rank", found), ("the rank in padded lists", padded)):
+        print(f"{'goal':<42} AUC of {title} ({options.people} people, {options.seeds} seeds)")
+        for case, values in results.items():
+            print(f"{case:<42} {np.mean(values):.2f}  ({min(values):.2f} to {max(values):.2f})")
+        print()
+    print(f"{'goal':<42} AUC in draws of {N_SEARCHES} searches, {N_DRAWS} each: linked, by rank alone")
     for case, pairs in in_draws.items():
         linked, by_rank = np.mean(pairs, axis=0)
         print(f"{case:<42} {linked:.2f}  {by_rank:.2f}")

@@ -4,7 +4,8 @@
 
 DIR is a collection of `../shared/data/wikipedia-sample` with an index. Of each subject the first 50 articles of the
 list that the app makes with its defaults are printed with the first words of their text. The rules about what a title
-asks for (`ranking/subject.py`) were made while reading the first twenty; the others were fixed before they were read.
+asks for (`ranking/subject.py`) were made while reading the first twenty; the next twenty, then subjects 41 to 60, and
+then the rest were fixed before they were read.
 """
 
 from __future__ import annotations
@@ -63,6 +64,46 @@ Economics: economist, market, trade
 Cricketers: cricketer, batsman, bowler
 Lakes: lake, reservoir
 Vaccination: vaccine, immunity, measles
+History of Mexico: Mexico, Aztec, revolution, conquest
+Culture of India: Hindu, festival, dance, cuisine
+Women composers: composer, pianist, opera
+Geography of Canada: province, river, lake
+Women in politics: minister, parliament, mayor
+Turkish cinema: film, director, actor
+Astronomy: star, galaxy, planet
+Philosophy: philosopher, ethics, metaphysics
+Dinosaurs: dinosaur, fossil, Cretaceous
+Poets: poet, poetry, verse
+Birds: bird, species, plumage
+Airports: airport, runway, airline
+Computer science: algorithm, programming, software
+Rock bands: band, rock, guitarist
+Television series: television, sitcom, episode
+Human rights: rights, activist, discrimination
+Cold War: Soviet Union, nuclear, spy
+Olympic athletes: Olympics, medal, athlete
+Mythology: god, goddess, myth
+Railway stations: station, railway, platform
+Women journalists: editor, reporter, newspaper
+History of China: dynasty, emperor, Chinese
+Irish literature: poet, novel, playwright
+Women athletes: sprinter, Olympic, medal
+Religion in Egypt: Coptic, Islam, mosque
+Music of Brazil: samba, bossa nova, singer
+Physics: quantum, particle, relativity
+Chemistry: molecule, reaction, acid
+Butterflies: butterfly, wing, species
+Films: film, director, actor
+Baseball players: pitcher, baseball, team
+Mountains: mountain, peak, summit
+Newspapers: newspaper, daily, editor
+Psychology: psychologist, cognitive, behavior
+Cities: city, mayor, population
+Aircraft: aircraft, fighter, wing
+Judaism: rabbi, synagogue, Torah
+Albums: album, studio album, record
+Programming languages: programming language, compiler, syntax
+Elections: election, vote, candidate
 """
 
 

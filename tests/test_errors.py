@@ -85,6 +85,9 @@ def test_what_was_found_is_quoted_in_part() -> None:
     [
         ("postgresql://me:hidden@host/lists", "postgresql://me@host/lists"),
         ("postgresql://me:hi/d?d#e@n@host/lists: away", "postgresql://me@host/lists: away"),
+        ("postgresql://me:hi dden hidden@host/lists: away", "postgresql://me@host/lists: away"),
+        ("opensearch:me:hidden@host", "opensearch:me@host"),
+        ("http://localhost:8000/ is away; ask me@example.org", "http://localhost:8000/ is away; ask me@example.org"),
         ("opensearch+https://:hidden@a:9200,b:9200/x", "opensearch+https://@a:9200,b:9200/x"),
         ("host=x password=hidden dbname=y", "host=x password=… dbname=y"),
         ("postgresql://host/lists?user=me&password=hidden&sslmode=require", None),

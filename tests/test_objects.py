@@ -15,6 +15,7 @@ from evenrank.core.exposure import parse_attention
 from evenrank.core.problem import QueryView
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError, WrongTypeError
+from evenrank.retrieval.engine.engines import ENGINES
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
 from evenrank.trec.generate.settings import world_settings
 
@@ -126,6 +127,12 @@ def test_a_campaign_as_an_object(tmp_path: Path) -> None:
     assert evenrank.score(*files, protocol=CAMPAIGNS["trec-2020"]).to_json() == named.to_json()
     with pytest.raises(WrongTypeError, match="those of the track serve evaluate"):
         evenrank.score(*files, protocol=evenrank.PROTOCOLS["paper-2021"])  # type: ignore[arg-type]
+
+
+def test_an_engine_is_named_by_its_address(collection: Path) -> None:
+    """Other programs open the index later, which an object of this one would not help."""
+    with pytest.raises(WrongTypeError, match="an entry point gives engines of others their scheme"):
+        evenrank.build_index(collection, engine=ENGINES["tantivy"])  # type: ignore[arg-type]
 
 
 def test_a_policy_that_reads_texts_is_named(items: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import schemathesis
+import schemathesis.generation.jsonschema.strategy  # loaded here, where no thread of an app parses anything beside it
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode

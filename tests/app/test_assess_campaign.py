@@ -35,7 +35,7 @@ from evenrank.trec.assessment.log import check_log, log_entries
 from evenrank.trec.assessment.pool import Pool, PooledPage
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.assessment.queues import next_item, queue
-from evenrank.trec.assessment.votes import Store, Vote, all_votes, cast_vote, standing_ruling
+from evenrank.trec.assessment.votes import ADJUDICATION, Store, Vote, all_votes, cast_vote, standing_ruling
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of
 from tests.judging_files import JudgingFiles
@@ -297,6 +297,7 @@ def test_leave_one_out_uses_the_pool_of_now_and_does_not_praise_what_was_not_tes
 
 def test_the_results_page_can_be_published(judge: TestClient, olga: str, store: Store) -> None:
     judge_everything(store, {"Ada": 0, "Ben": 0})
+    cast_vote(store, Vote("ruling", *pooled(store)[0], "Olga", "graded", 1, method=ADJUDICATION))
     answer = judge.get(f"{olga}/results.zip")
     assert answer.status_code == 200
     with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
@@ -304,6 +305,8 @@ def test_the_results_page_can_be_published(judge: TestClient, olga: str, store: 
     page = files["index.html"].decode()
     for word in ("How sure is this order?", "Krippendorff", "Coverage", "hardest first", "Cite as", "SHA256SUMS"):
         assert word in page, word
+    assert "Agreement of 2 people" in page, "who rules has no part in it"
+    assert "tier 1: the first 6 pages of Task 1 rankings" in page
     assert not re.search(r'(?:src|href)="(?:https?:)?//', page)
     assert not any(name in content.decode(errors="ignore") for name in ("Ada", "Ben") for content in files.values())
     sums = dict(reversed(line.split("  ")) for line in files["SHA256SUMS"].decode().splitlines())

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+import orjson
 import pytest
 from starlette.responses import Response
 from starlette.testclient import TestClient
@@ -18,23 +21,28 @@ from evenrank.app.app import make_app
 from evenrank.app.articles import user_articles
 from evenrank.app.articles.source import MAX_ENTRIES
 from evenrank.app.articles.titles import TitleIndex
+from evenrank.app.lists import analysis, work_list
 from evenrank.app.pages import home
+from evenrank.app.request import budget, quota
 from evenrank.app.request import question_form as asking
-from evenrank.app.request import quota
 from evenrank.app.request.budget import MAX_KEYWORD, MAX_TEXT, MAX_WORDS, question_faults
 from evenrank.app.request.capacity import MAX_ELSEWHERE, BusyError, Capacity
 from evenrank.app.settings import SignInSettings
 from evenrank.app.state import AppState, open_state
 from evenrank.app.storage.sessions import OAuthTokens, start_session
+from evenrank.retrieval.engine.indexing import build_index
 from evenrank.retrieval.query import topic_query
 from evenrank.trec.collection import Collection
+from evenrank.trec.import_files import ImportFiles, import_collection
 from evenrank.wikipedia.mediawiki.settings import WikiUnreachableError
 from tests.app.conftest import UNLIMITED, client_of, posted
 from tests.desk_collections import QUESTION
+from tests.robustness.small_files import write_lines
 from tests.robustness.worst_requests import KEPT_OUT, all_routes, worst_requests
 
 LONG = " ".join(f"w{n}" for n in range(10_000))
 """59 kB of words, as one keyword."""
+GOLDEN_2022 = Path(__file__).parents[1] / "golden_2022/data"
 PATIENCE = 60.0
 """Seconds after which a test that hangs fails."""
 
@@ -297,6 +305,43 @@ def test_articles_of_all_sources_are_counted_together(client: TestClient) -> Non
     assert (answer.status_code, f"{MAX_ENTRIES:,} are allowed" in answer.text) == (400, True)
 
 
+@pytest.fixture(scope="module")
+def many_dimensions(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Articles of the track of 2022, which has ten dimensions with 900 million combinations of groups."""
+    folder, metadata = tmp_path_factory.mktemp("2022"), GOLDEN_2022 / "trec_2022_articles_discrete_assessed.json.gz"
+    with gzip.open(metadata) as file:
+        page_ids = [orjson.loads(line)["page_id"] for line in file]
+    articles = [{"id": page, "title": f"Chess {page}", "text": f"Chess club of town {page}."} for page in page_ids]
+    write_lines(folder / "corpus.jsonl", articles)
+    files = ImportFiles(metadata=metadata, corpus=folder / "corpus.jsonl")
+    build_index(import_collection(folder / "c", files)).close()
+    return Collection.open(folder / "c")
+
+
+def test_groups_of_a_goal_are_limited(
+    many_dimensions: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever ticked four boxes kept the server busy for 14 seconds; five took more than 5 GB of memory."""
+    names, few = list(many_dimensions.masks), {"title": "Chess", "dimensions": ["geography", "gender", "popularity"]}
+    boxes = {f"dimension-{name}": "1" for name in names}
+    state = open_state(many_dimensions.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
+    client = client_of(state)
+    for area in ("lists", "searches"):
+        assert client.post(f"/api/{area}", json=few).status_code == 201
+        for n_chosen in (4, 5, len(names)):
+            answer = client.post(f"/api/{area}", json={"title": "Chess", "dimensions": names[:n_chosen]})
+            assert (answer.status_code, "combinations; 1,200 are allowed" in answer.text) == (400, True)
+        for path in (f"/{area}", f"/{area}/check", f"/{area}/goal"):
+            answer = client.post(path, data={"title": "Chess", **boxes})
+            assert (answer.status_code, "combinations" in answer.text) == (
+                (200, False) if "goal" in path else (400, True)
+            )
+    monkeypatch.setattr(budget, "MAX_CELLS", 1000)
+    answer = client.post("/api/lists", json={**few, "title": "Chess club"})
+    assert (answer.status_code, "too many combinations of these groups" in answer.text) == (400, True)
+    state.close()
+
+
 def test_a_question_chooses_from_a_limited_number_of_articles(
     client: TestClient, state: AppState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -348,3 +393,33 @@ def test_a_new_cookie_gives_no_new_room(state: AppState) -> None:
     assert statuses[-1] == 429
     assert int(answer.headers["Retry-After"]) > 60
     assert visitor.get("/").status_code == 200
+
+
+def test_versions_of_a_list_need_room_too(state: AppState) -> None:
+    """Making a list again was not counted: one address could fill the store with versions of a list of 1 MB."""
+    client = client_of(replace(state, settings=replace(state.settings, bytes_per_hour=300_000.0)))
+    made = posted(client, "/lists", {**QUESTION, "never": NEVER[:50_000]})
+    statuses = [client.post(f"{made}/refresh").status_code for _ in range(4)]
+    assert statuses[0] == 303
+    assert statuses[-1] == 429
+
+
+def test_of_many_versions_few_are_read(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of a list with a thousand versions of 1 MB read all of them: a gigabyte for every visitor."""
+    client, n_read = client_of(state), [0]
+    made = posted(client, "/lists", QUESTION)
+    versions = [posted(client, f"{made}/refresh").removesuffix("/changes") for _ in range(4)]
+    real = work_list.request_from_row
+
+    def counted(*arguments: Any) -> Any:
+        n_read[0] += 1
+        return real(*arguments)
+
+    monkeypatch.setattr(work_list, "request_from_row", counted)
+    monkeypatch.setattr(analysis, "MOST_VERSIONS", 2)
+    for path, most in ((made, 1), (f"{made}/refresh", 1), (f"{versions[2]}/changes", 1), (f"{made}/campaign", 3)):
+        n_read[0] = 0
+        answer = client.get(path)
+        assert (answer.status_code, n_read[0] <= most) == (200, True), (path, n_read)
+    rows = re.findall(r'<th scope="row">(\d) · <a href="([^"]+)"', answer.text)
+    assert rows == [("4", versions[2]), ("5", versions[3])]

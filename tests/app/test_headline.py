@@ -101,6 +101,23 @@ def test_nothing_is_said_with_confidence_of_what_is_hardly_known(client: TestCli
     assert "too little to say how fair this is" in told
 
 
+def test_no_page_says_how_near_the_goal_is_where_regions_are_hardly_known(client: TestClient, state: AppState) -> None:
+    is_known = np.asarray(state.collection.masks["geography"]) > 1
+    pages = [state.collection.page_ids[np.flatnonzero(some)[:n]] for some, n in ((~is_known, 30), (is_known, 3))]
+    titles = "\n".join(state.collection.titles_of(np.concatenate(pages).tolist()))
+    asked = {"title": "Our worklist", "kind-1": "titles", "role-1": "in", "text-1": titles, "best": "FA"}
+    brought, found = posted(client, "/lists", asked), posted(client, "/lists", QUESTION)
+    curve, progress = (client.get(f"{brought}/{part}").text for part in ("trade-off", "campaign"))
+    assert "too little to say how fair this is" in curve
+    assert "Goal reached" not in curve
+    assert "<figure>" not in curve
+    assert "too little is known" in progress
+    curve, progress = (client.get(f"{found}/{part}").text for part in ("trade-off", "campaign"))
+    assert "Goal reached" in curve
+    assert re.search(r"Region: known for \d+\u00a0% of the attention\.", curve)
+    assert "too little is known" not in progress
+
+
 def made_with(client: TestClient, path: str, language: str = "en") -> str:
     """The line that says what a list was made with."""
     html = client.get(path, headers={"Accept-Language": language}).text

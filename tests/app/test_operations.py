@@ -485,12 +485,12 @@ def test_publishing_makes_a_list_again_from_newer_data(growing: tuple[AppState, 
     assert first is not None
     path, settings = folder / "collection", state.settings
     assert len(saved_listing(path, settings, token, may_save=True).articles) == 30
-    assert len(versions_of(state.store, first)) == 1
+    assert len(versions_of(state.store, first, 9)) == 1
     write_collection(folder, 45)
     assert len(saved_listing(path, settings, token, may_save=False).articles) == 45
-    assert len(versions_of(state.store, first)) == 1
+    assert len(versions_of(state.store, first, 9)) == 1
     listing = saved_listing(path, replace(settings, public_url="https://x.example.org"), token, may_save=True)
-    newest = versions_of(state.store, first)[1]
+    newest = versions_of(state.store, first, 9)[1]
     assert len(listing.articles) == len(newest.page_ids) == 45
     assert listing.address == f"https://x.example.org/lists/{newest.reader}/refresh"
     assert newest.token not in listing.address + listing.edit_address

@@ -26,6 +26,7 @@ from evenrank.app.storage.saved_request import int32
 from evenrank.app.storage.store import app_schema
 from evenrank.cli.main import cli
 from evenrank.database.database import open_database, shown_location
+from evenrank.database.postgres_sql import refuse_unescaped
 from evenrank.database.schema import Schema
 from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.database.sqlite_connection import TABLE as CHECKSUMS
@@ -210,6 +211,19 @@ def test_what_is_wrong_with_an_address_is_said_without_its_password(empty_postgr
     assert "secret" not in str(found.value)
     done = CliRunner().invoke(cli, ["judgments", "progress", empty_postgres])
     assert "has no tables of a judgments file" in str(done.exception)
+
+
+@pytest.mark.parametrize("password", ["hidden%zz", "x@hidden", "x hidden", "x/hidden", "x?hidden", "x#hidden"])
+def test_a_password_that_is_not_escaped_is_refused_and_not_shown(password: str) -> None:
+    """The messages of the database's own library quote what they take for the host, or cannot decode."""
+    with pytest.raises(EvenrankError, match=r"^postgresql://me@127.0.0.1:9/none: in a password, write") as found:
+        open_database(f"postgresql://me:{password}@127.0.0.1:9/none", app_schema())
+    assert "hidden" not in f"{found.value} {found.value!r}"
+
+
+def test_an_at_sign_in_the_options_of_an_address_is_no_password() -> None:
+    for address in ("postgresql://127.0.0.1:9/none?application_name=a@b", "postgresql:///none?user=a@b"):
+        refuse_unescaped(address)
 
 
 def test_learning_reads_marks_from_the_database(generated: Collection, empty_postgres: str) -> None:

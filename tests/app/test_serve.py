@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from evenrank.app import server
 from evenrank.app.server import listen, make_server
 from evenrank.cli.serve import command
 from evenrank.errors import EvenrankError
@@ -93,12 +94,12 @@ def address() -> Iterator[tuple[str, int]]:
     async def count(request: Request) -> Response:
         return PlainTextResponse(str(len(await request.body())))
 
-    server = make_server(Starlette(routes=[Route("/", count, methods=["POST"])]))
+    served = make_server(Starlette(routes=[Route("/", count, methods=["POST"])]))
     with closing(listen("127.0.0.1", 0)) as opened:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]})
+        thread = threading.Thread(target=served.run, kwargs={"sockets": [opened]})
         thread.start()
         yield opened.getsockname()
-        server.should_exit = True
+        served.should_exit = True
         thread.join(30)
 
 
@@ -126,3 +127,38 @@ def test_a_request_with_one_length_is_read(address: tuple[str, int]) -> None:
     assert exchanged(address, head + b"Content-Length: 4\r\n\r\nabcd").endswith(b"\r\n\r\n4")
     chunks = b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
     assert exchanged(address, head + chunks).endswith(b"\r\n\r\n3")
+
+
+CHUNKED = b" / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(("n_chunks", "n_bytes", "status"), [(6, 1, 400), (6, 63, 400), (5, 1, 200), (6, 64, 200)])
+def test_a_body_in_very_short_chunks_is_refused(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, n_chunks: int, n_bytes: int, status: int
+) -> None:
+    """A megabyte of chunks of one byte kept the event loop busy for a second: nobody was answered meanwhile."""
+    monkeypatch.setattr(server, "MANY_CHUNKS", 5)
+    body = (b"%x\r\n%s\r\n" % (n_bytes, b"x" * n_bytes)) * n_chunks + b"0\r\n\r\n"
+    answer = exchanged(address, b"POST" + CHUNKED + body)
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
+    assert status == 400 or answer.endswith(b"\r\n%d" % (n_chunks * n_bytes))
+
+
+def test_chunks_are_counted_for_each_request(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MANY_CHUNKS", 5)
+    body = b"1\r\nx\r\n" * 4 + b"0\r\n\r\n"
+    first = b"POST" + CHUNKED.replace(b"Connection: close\r\n", b"") + body
+    assert exchanged(address, first + b"POST" + CHUNKED + body).count(b"HTTP/1.1 200 ") == 2
+
+
+def test_a_fault_after_the_answer_closes_the_connection(
+    address: tuple[str, int], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The server tried to answer once more, and the log had a traceback for every such request."""
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(b"GET" + CHUNKED.replace(b"Connection: close\r\n", b""))
+        assert connection.recv(65536).startswith(b"HTTP/1.1 405 ")
+        connection.sendall(b"no length\r\n")
+        with suppress(ConnectionResetError):
+            assert b"HTTP/1.1" not in b"".join(iter(lambda: connection.recv(65536), b""))
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

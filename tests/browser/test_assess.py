@@ -317,6 +317,17 @@ def test_disagreements_are_discussed_and_settled_in_one_flow_with_keys(
     assert [(vote.topic, vote.page) for vote in votes_of(files, "Olga")] == [second, third, first]
 
 
+BROKEN_WORDS = r"""() => [...document.querySelectorAll('.answer')].flatMap(button => [...button.childNodes])
+    .filter(node => node.nodeType === Node.TEXT_NODE)
+    .flatMap(node => [...node.data.matchAll(/\S+/g)].filter(word => {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        return range.getClientRects().length > 1;
+    }).map(word => word[0]))"""
+"""Words on answers that are broken over two lines."""
+
+
 @pytest.mark.parametrize("size", ["desktop", "phone"])
 def test_discussion_grades_and_key_help_leave_the_article_in_view(
     open_page: OpenPage, files: JudgingFiles, size: str
@@ -337,9 +348,11 @@ def test_discussion_grades_and_key_help_leave_the_article_in_view(
         assert text["y"] < 420, f"the article starts at {text['y']}"
         tops = {round(button.bounding_box()["y"]) for button in page.locator(".answer").all()[:4]}  # type: ignore[index]
         assert len(tops) == 1, "the four grades are in one row"
+        assert page.evaluate(BROKEN_WORDS) == []
         page.locator(".help summary").click()
         last = page.locator(".help-card dd").last
         expect(last).to_be_in_viewport(ratio=1)
+        expect(page.locator(".help-card kbd").last).to_be_visible()
 
 
 def test_rows_on_a_phone_show_their_numbers_without_scrolling_sideways(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from dataclasses import replace
@@ -14,7 +15,9 @@ from click.testing import CliRunner, Result
 from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import split_name
+from evenrank.scoring.evaluate import evaluate
 from evenrank.trec.assessment.assessors import add_assessor, load_pool
+from evenrank.trec.assessment.files import with_judgments
 from evenrank.trec.assessment.log import find_gaps, log_entries
 from evenrank.trec.assessment.pool import pool
 from evenrank.trec.assessment.votes import Vote, cast_votes, create_store, open_store
@@ -139,6 +142,19 @@ def test_the_report_takes_the_judgments_file(
     assert f"--judgments {judged}" in (tmp_path / "out/index.html").read_text()
 
 
+def test_the_report_says_what_the_scorer_says(
+    judged: Path, golden_collection: Collection, golden_runs: list[Path], tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    store, (gone, _) = tmp_path / "judgments.sqlite", split_name(golden_runs[0])
+    shutil.copy(judged, store)
+    evenrank("judgments", "withdraw-run", store, gone, "--reason", "a fault")
+    words = ["report", golden_collection.path, *golden_runs[:2], *PROTOCOL, "--judgments", store]
+    ran = evenrank(*words, "-o", tmp_path / "out")
+    for said in (ran.stderr, (tmp_path / "out/index.html").read_text()):
+        assert said.count(f"withdrawn, and not scored: {gone}") == 1
+
+
 def test_machine_judgments_stay_apart_from_votes(
     judged: Path,
     expected: list[dict[str, Any]],
@@ -180,6 +196,13 @@ def test_the_log_is_exported_and_checked(judged: Path, tmp_path: Path) -> None:
     assert [entry.record() for entry in known[:-1]] == entries
     assert known[-1].action == "export", "the export itself is noted after it"
     assert find_gaps(known) == []
+    published = tmp_path / "log.jsonl"
+    shutil.copy(tmp_path / "log", published)
+    said = evenrank("judgments", "log", published, "--check", "--against", tmp_path / "log").stderr
+    assert f"{len(entries)} entries, an unbroken chain" in said
+    entries[0]["details"]["n_new"] += 1
+    published.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries))
+    assert "entry 1 is not what was written" in evenrank("judgments", "log", published, "--check", code=1).stderr
 
 
 def test_runs_are_withdrawn_and_people_erased(judged: Path, tmp_path: Path) -> None:
@@ -213,7 +236,11 @@ def test_leave_one_out_does_not_mix_measures(
 
 
 def test_a_withdrawn_run_is_in_no_leaderboard_whatever_is_scored(
-    judged: Path, golden_collection: Collection, golden_runs: list[Path], tmp_path: Path
+    judged: Path,
+    golden_collection: Collection,
+    golden_files: ImportFiles,
+    golden_runs: list[Path],
+    tmp_path: Path,
 ) -> None:
     store = tmp_path / "judgments.sqlite"
     shutil.copy(judged, store)
@@ -227,11 +254,65 @@ def test_a_withdrawn_run_is_in_no_leaderboard_whatever_is_scored(
         assert leaderboard(golden_collection.path, golden_runs, "--judgments", tmp_path / f"{form}.sqlite") == found
     said = evenrank("evaluate", golden_collection.path, *golden_runs, *PROTOCOL, "--judgments", store).stderr
     assert f"withdrawn, and not scored: {gone}" in said
-    evenrank("evaluate", golden_collection.path, golden_runs[0], "--judgments", store, code=2)
+    for form, name in (("qrels", "qrels"), ("topics", "eval_topics")):
+        collection = import_with(golden_files, tmp_path / form, **{name: (tmp_path / f"{form}.gz",)})
+        assert leaderboard(collection, golden_runs) == found
+        assert f"withdrawn, and not scored: {gone}" in evenrank("evaluate", collection, *golden_runs, *PROTOCOL).stderr
+    with pytest.raises(EvenrankError, match="no run to score: withdrawn"):
+        evenrank("evaluate", golden_collection.path, golden_runs[0], "--judgments", store)
     evenrank("judgments", "import", store, tmp_path / "qrels.gz", "--machine", "model 1")
     words = ["machine", store, *golden_runs[:3], "--collection", golden_collection.path, "--resamples", 100]
     [board] = json.loads(evenrank("judgments", *words, "--format", "json").stdout)["leaderboards"]
     assert board["scores"].keys() == {split_name(run)[0] for run in golden_runs[1:3]}
+
+
+def test_runs_are_known_by_their_rankings_too(
+    judged: Path, golden_collection: Collection, golden_runs: list[Path], tmp_path: Path
+) -> None:
+    """A withdrawn run under another name, another run under a pooled name, and a run that was never pooled."""
+    store, [first, second, third] = tmp_path / "judgments.sqlite", golden_runs[:3]
+    shutil.copy(judged, store)
+    gone, changed = split_name(first)[0], split_name(second)[0]
+    evenrank("judgments", "withdraw-run", store, gone, "--reason", "a fault")
+    renamed, other, late = tmp_path / "renamed.gz", tmp_path / "other" / second.name, tmp_path / "late.tsv"
+    other.parent.mkdir()
+    shutil.copy(first, renamed)
+    shutil.copy(third, other)
+    with gzip.open(third, "rt") as lines:
+        late.write_text("".join(list(lines)[::-1]))
+    evenrank("judgments", "export", store, "-o", tmp_path / "qrels")
+    evenrank("judgments", "import", tmp_path / "imported.sqlite", tmp_path / "qrels")
+    for judgments in (store, tmp_path / "imported.sqlite"):
+        collection = with_judgments(golden_collection, judgments)
+        results = evaluate(collection, [first, renamed, other, third, late], "official-2021", n_resamples=9)
+        assert [run.run for run in results.runs] == sorted([changed, split_name(third)[0], "late"])
+        assert results.notes[:3] == (
+            f"withdrawn, and not scored: {gone}, renamed (its rankings are those of {gone})",
+            "not the rankings that were pooled under this name, so some of their pages may not be judged: " + changed,
+            "not pooled, so pages that only they rank may not be judged: late",
+        )
+        for options in (["--judged-only"], ["--attributes"], ["--depths", "10,20"], ["--sensitivity"]):
+            words = [golden_collection.path, first, renamed, third, *PROTOCOL, "--judgments", judgments, *options]
+            ran = evenrank("evaluate", *words)
+            assert split_name(third)[0] in ran.stdout
+            assert gone not in ran.stdout
+            assert "renamed" not in ran.stdout
+            assert ran.stderr.count("withdrawn, and not scored") == 1
+
+
+def test_comparisons_and_trust_are_of_the_judgments_file(
+    judged: Path, expected: list[dict[str, Any]], golden_collection: Collection, golden_runs: list[Path]
+) -> None:
+    scores = {row["run"]: row["scores"]["Score"] for row in expected if row["task"] == 1}
+    of_task = [run for run in golden_runs if split_name(run)[0] in scores]
+    words = [golden_collection.path, *of_task, *PROTOCOL, "--judgments", judged]
+    first = split_name(of_task[0])[0]
+    compared = json.loads(evenrank("compare", *words, "--baseline", first, "-m", "Score", "--format", "json").stdout)
+    means = {row["run"]: row["mean"] for row in compared["comparisons"]}
+    assert means == pytest.approx({run: score for run, score in scores.items() if run != first})
+    words += ["--resamples", 10, "--topics-only", "--format", "json"]
+    [task] = json.loads(evenrank("trust", *words).stdout)["tasks"]
+    assert {row["run"]: row["mean"] for row in task["runs"]} == pytest.approx(scores)
 
 
 def test_an_earlier_log_shows_that_the_end_was_cut_off(judged: Path, tmp_path: Path) -> None:

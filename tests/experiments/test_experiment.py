@@ -56,6 +56,39 @@ tune = true
     return path
 
 
+@evenrank.policy("backwards", tasks=(1,))
+def backwards(candidates: Any, target: Any, request: Any, rng: Any) -> Any:
+    """The least relevant items first."""
+    return np.argsort(candidates.relevance, kind="stable")
+
+
+@evenrank.measure("WrongFirst", tasks=(1,), higher_is_better=False, low=0.0, high=1.0)
+def wrong_first(view: Any) -> float:
+    """Whether the first item is not relevant."""
+    return 0.0 if view.is_relevant[:1].any() else 1.0
+
+
+def test_a_study_of_objects(own_data: evenrank.OwnData, tmp_path: Path) -> None:
+    """Tables, a policy and a measure that no name stands for; lower values of the measure are better."""
+    tables = {"items": own_data._items, "groups": own_data.groups, "relevance": own_data.relevance}
+    study = {
+        "title": "objects",
+        "data": [{"name": "own", **tables, "target": "equal"}],
+        "policies": [{"name": "relevance"}, {"name": backwards}],
+        "measures": {"task1": ["Score", wrong_first]},
+    }
+    found = evenrank.experiment(study, tmp_path / "out")
+    assert [cell.policy for cell in found.cells] == ["relevance", "backwards"]
+    by_policy = {one.policy: one for one in found.regrets if one.measure == "WrongFirst"}
+    assert by_policy["relevance"].regret == 0.0
+    assert by_policy["backwards"].regret > 0.0
+    assert "WrongFirst" in (tmp_path / "out" / "report.html").read_text()
+    given = found.to_json()["study"]
+    assert given["data"][0]["items"] == "<dict>"
+    assert given["policies"] == [{"name": "relevance"}, {"name": "backwards"}]
+    assert given["measures"] == {"task1": ["Score", "WrongFirst"]}
+
+
 def test_a_study_of_own_data(study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "out"
     found = evenrank.experiment(study_file, folder, workers=1)

@@ -24,8 +24,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_progress_is_written_while_the_work_is_done(folder: Path) -> None:
+    seen = []
     with reported(folder, "index"):
-        seen = [read_work(folder) for _ in track(range(4), "articles", 4)]
+        seen.extend(read_work(folder) for _ in track(range(4), "articles", 4))
     first, second, *_ = seen
     assert first is not None
     assert (first.command, first.stage, first.is_running) == ("index", "", True)

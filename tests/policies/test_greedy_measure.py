@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evenrank.core.exposure import discounts
 from evenrank.core.rng import derive
-from evenrank.policies.greedy_measure import Greedy
+from evenrank.policies.greedy import Greedy
 from evenrank.policies.policy import Candidates, Request
 
 from .small import LEFT, RIGHT, UNKNOWN, pages, wanting

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,8 +62,8 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return make_people(tmp_path_factory.mktemp("people"), are_women())
 
 
-def opened(people: Collection, store: Path, *, shows_totals: bool) -> Iterator[AppState]:
-    state = open_state(people.path, replace(UNLIMITED, store=store, shows_totals=shows_totals))
+def opened(people: Collection, store: Path, **settings: Any) -> Iterator[AppState]:
+    state = open_state(people.path, replace(UNLIMITED, store=store, **settings))
     yield state
     state.close()
 
@@ -70,7 +71,7 @@ def opened(people: Collection, store: Path, *, shows_totals: bool) -> Iterator[A
 @pytest.fixture
 def usual(people: Collection, tmp_path: Path) -> Iterator[AppState]:
     """A server as it is by default, with a store of its own."""
-    yield from opened(people, tmp_path / "usual.sqlite", shows_totals=False)
+    yield from opened(people, tmp_path / "usual.sqlite")
 
 
 @pytest.fixture

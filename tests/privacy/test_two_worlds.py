@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from evenrank.app.exports.formats import FORMATS
 from evenrank.app.lists.wiki_counts import save_wiki_counts
-from evenrank.app.lists.work_list import load_list
+from evenrank.app.lists.work_list import load_list, make_list
 from evenrank.app.state import AppState
 from evenrank.trec.collection import Collection
 from evenrank.wikipedia.annotate.work_counts import WorkCounts
@@ -168,3 +168,19 @@ def test_totals_tell_the_worlds_apart(people: Collection, other_people: Collecti
         for at, world in enumerate((people, other_people))
     )
     assert here != there
+
+
+@pytest.mark.parametrize("shows_totals", [False, True])
+def test_whom_a_large_subject_finds_does_not_depend_on_gender(
+    people: Collection, other_people: Collection, tmp_path: Path, shows_totals: bool
+) -> None:
+    """More people match than a search looks at. If there were a search for women as well, whom only that one finds, in
+    a list of any goal, would be a woman; servers that show totals have it."""
+    asked = {**QUESTION, "keywords": ["sculptor"], "dimensions": ["geography"], "fairness": 0}
+    found = []
+    for at, world in enumerate((people, other_people)):
+        settings = {"n_candidates": 40, "shows_totals": shows_totals}
+        with contextmanager(opened)(world, tmp_path / f"{at}.sqlite", **settings) as state:
+            found.append(set(make_list(state, state.parse_question(asked)).page_ids.tolist()))
+    assert 40 < len(found[0]) < N_PEOPLE
+    assert (found[0] == found[1]) is not shows_totals

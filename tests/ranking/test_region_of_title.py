@@ -17,6 +17,7 @@ SENTENCES = {
     "Korea": ("Asia", "is a Korean football player, a footballer. He played in Seoul"),
     "Ghana": ("Africa", "is a Ghanaian football player, a footballer. She played in Accra"),
     "judge": ("Latin America and the Caribbean", "is a Brazilian judge. She studied law in Brazil"),
+    "island": ("Latin America and the Caribbean", "is a Brazilian island. It is near the coast of Brazil"),
     "visitor": ("Asia", "is a Korean football player, a footballer. Once he went to Brazil"),
 }
 N_EACH = 30
@@ -54,8 +55,9 @@ def kinds_listed(collection: evenrank.Collection, title: str, query: str) -> set
     ("title", "query", "wanted"),
     [
         ("Brazilian football", "Brazil, footballer", {"Brazil"}),
-        ("Brazilian history", "Brazil, footballer", {"Brazil", "judge"}),
-        ("Brazilian people", "Brazilian, Brazil", {"Brazil", "judge"}),
+        ("Brazilian history", "Brazil, footballer", {"Brazil", "judge", "island"}),
+        ("Brazilian people", "Brazilian, Brazil", {"Brazil", "judge", "island"}),
+        ("Brazilian geography", "Brazil, island", {"island"}),
         ("Football", "footballer, football", {"Brazil", "Korea", "Ghana", "visitor"}),
     ],
 )

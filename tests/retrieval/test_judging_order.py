@@ -13,10 +13,12 @@ from evenrank.errors import EvenrankError
 from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.engine.protocol import Engine
 from evenrank.retrieval.judging_order import OrderSettings, TopicState, features_of, order_work
+from evenrank.scoring.evaluate import evaluate
+from evenrank.scoring.oracle import oracle_run
 from evenrank.trec.assessment.assessors import Overlap, add_assessor, assign_pages, load_pool
-from evenrank.trec.assessment.campaign import keep_work_order, work_order
+from evenrank.trec.assessment.campaign import campaign_runs, keep_work_order, work_order
 from evenrank.trec.assessment.coverage import coverage, pace
-from evenrank.trec.assessment.files import export_judgments, import_qrels, judgment_notes
+from evenrank.trec.assessment.files import export_judgments, import_qrels, with_judgments
 from evenrank.trec.assessment.log import check_log, log_entries
 from evenrank.trec.assessment.pool import Pool, PooledPage
 from evenrank.trec.assessment.queues import next_after, next_item, queue
@@ -120,13 +122,16 @@ def test_the_bias_is_recorded_and_stays_with_exports(
     store: Store, collection: Collection, engine: Engine, tmp_path: Path
 ) -> None:
     judge(store, collection, 240)
-    assert not any("model" in note for note in judgment_notes(store))
+    assert campaign_runs(store).bias == ""
     order_work(store, collection, engine)
-    assert any("in the order of a model" in note for note in judgment_notes(store))
+    assert "in the order of a model" in campaign_runs(store).bias
     export_judgments(store, "qrels", tmp_path / "qrels.txt")
     with create_store(tmp_path / "other.sqlite") as other:
         import_qrels(other, tmp_path / "qrels.txt", "Ada")
-        assert any("in the order of a model" in note for note in judgment_notes(other))
+        assert campaign_runs(other).bias == campaign_runs(store).bias
+    runs = [oracle_run(collection, 1, 0.5, name="alpha").run]
+    results = evaluate(with_judgments(collection, store), runs, n_resamples=9)
+    assert any("in the order of a model" in note for note in results.notes)
 
 
 def test_a_batch_comes_before_the_next_of_any_topic(store: Store, collection: Collection, engine: Engine) -> None:

@@ -224,14 +224,17 @@ def test_ordinary_measures_give_the_figures_of_fairweb_on_plain_tables(folder_fa
     assert unordered.notes[0].startswith("GF-NMD is undefined")
 
 
-def test_ordinary_measures_give_the_figures_of_2020_on_plain_tables(folder_2020: Path) -> None:
+@pytest.mark.parametrize(("option", "attention"), [("-u rbp", "rbp:0.5"), ("-u gerr", "gerr:0.5,0.5")])
+def test_ordinary_measures_give_the_figures_of_2020_on_plain_tables(
+    folder_2020: Path, option: str, attention: str
+) -> None:
     judged = [line.split("\t") for line in (folder_2020 / "data" / "qrels.tsv").read_text().splitlines()]
     grades: dict[str, dict[str, int]] = defaultdict(dict)
     for query, _, document, grade in judged:
         if int(grade) > 0:
             grades[query][document] = int(grade)
     names = {"disparity": "nEE-D", "relevance": "nEE-R", "difference": "nEE-L"}
-    expected = [row for row in rows_of(folder_2020 / "expected" / "expeval.csv.gz") if row["options"] == "-u rbp"]
+    expected = [row for row in rows_of(folder_2020 / "expected" / "expeval.csv.gz") if row["options"] == option]
     for run in sorted({row["run"] for row in expected}):
         lines = gzip.decompress((folder_2020 / "runs" / f"{run}.txt.gz").read_bytes()).decode().splitlines()
         rankings: dict[str, dict[str, list[tuple[int, str]]]] = defaultdict(lambda: defaultdict(list))
@@ -239,7 +242,7 @@ def test_ordinary_measures_give_the_figures_of_2020_on_plain_tables(folder_2020:
             if query in grades:
                 rankings[query][sample].append((int(rank), document))
         sequences = {q: [[d for _, d in sorted(one)] for one in of.values()] for q, of in rankings.items()}
-        found = evenrank.score({run: sequences}, None, grades, measures=list(names.values()), attention="rbp:0.5")
+        found = evenrank.score({run: sequences}, None, grades, measures=list(names.values()), attention=attention)
         values = found[run].queries
         rows = [row for row in expected if row["run"] == run and row["query"] in sequences]
         assert rows

@@ -182,6 +182,21 @@ def test_attention_models() -> None:
             evenrank.score(RANKINGS, GROUPS, target="equal", attention=wrong)  # type: ignore[arg-type]
 
 
+def test_readers_who_stop_at_relevant_items() -> None:
+    """With `gerr` attention halves behind a relevant item; nDCG keeps its discount, which is that of the rank."""
+    inputs = {"q": ["a", "b", "c"]}, {"a": "x", "b": "y", "c": "x"}, {"q": ["a"]}, "equal"
+    stopped, by_rank = (evenrank.score(*inputs, attention=one) for one in ("gerr:0.5,0.5", "rbp:0.5"))
+    shares = {share.group: share.attention for share in stopped.shares}
+    assert shares == pytest.approx({"x": (1 + 1 / 8) / (1 + 1 / 4 + 1 / 8), "y": (1 / 4) / (1 + 1 / 4 + 1 / 8)})
+    assert stopped.scores["nDCG"] == evenrank.score(*inputs).scores["nDCG"]
+    assert stopped.scores["AWRF"] < by_rank.scores["AWRF"]
+    bounded = evenrank.score(*inputs, attention="gerr:0.5,0.5", bounds=True, uncertainty="missing")
+    assert bounded.bounds.runs[0].scores["AWRF"] is None
+    assert bounded.uncertainty[1].means[-1].recorded == stopped.scores["Score"]
+    with pytest.raises(EvenrankError, match="give relevance"):
+        evenrank.score(*inputs[:2], attention="gerr")
+
+
 def test_hostile_frames_are_reported_at_once_with_rows() -> None:
     rankings = pd.DataFrame(
         {

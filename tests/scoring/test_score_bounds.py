@@ -181,6 +181,19 @@ def test_plain_tables_have_bounds_of_unknown_groups() -> None:
         evenrank.score({"q": ["a"]}, None, {"q": ["a"]}, bounds=True)
 
 
+def test_bounds_over_intersections_hold_for_every_filling() -> None:
+    """Two groupings, each unknown for one ranked and relevant item; the target follows the relevant items."""
+    rankings, relevant = {"q": ["a", "x", "b", "y"]}, {"q": ["a", "x", "y"]}
+    place, age = {"a": "g", "b": "h", "y": "h"}, {"a": "old", "b": "young", "x": "young"}
+    [run] = evenrank.score(rankings, {"place": place, "age": age}, relevant, bounds=True).bounds.runs
+    for where, years in product(("g", "h", "unknown"), ("old", "young", "unknown")):
+        filled = {"place": {**place, "x": where}, "age": {**age, "y": years}}
+        scores = evenrank.score(rankings, filled, relevant).scores
+        for name in ("AWRF", "Score", "AWRF[place]", "AWRF[age]"):
+            assert run.scores[name].low <= scores[name] <= run.scores[name].high, (name, where, years)
+    assert run.scores["AWRF"].low > 0.0
+
+
 def test_plain_tables_have_bounds_of_unjudged_items() -> None:
     """`x` has no group, `u` is ranked and not judged; every filling is inside, and those of nDCG and P are reached."""
     runs = {"one": {"q": ["a", "u", "x", "b"]}, "two": {"q": ["b", "x", "a"]}}

@@ -41,6 +41,10 @@ def test_report_has_tables_figures_and_a_page_that_needs_nothing_else(tmp_path: 
     assert not re.search(r'(src|href)="(?!data:)', text)
     assert orjson.loads(found["results.json"]) == scores.to_json()
     assert "Against plain" in found["tables/comparison.txt"].decode()
+    assert "How far can this order be trusted?" in text
+    first = evenrank.trust(scores).summary()[0]
+    assert first.replace("<", "&lt;").replace(">", "&gt;") in text
+    assert found["tables/pairs.csv"].decode().splitlines()[1].startswith("turned <1>,plain,")
 
 
 def test_same_scores_give_the_same_bytes(tmp_path: Path) -> None:
@@ -55,6 +59,7 @@ def test_one_system_without_groups_or_relevance(tmp_path: Path) -> None:
     evenrank.score_report(evenrank.score(SYSTEMS["plain"], GROUPS), tmp_path / "groups")
     assert "tables/groups.csv" not in files(tmp_path / "relevance")
     assert "tables/comparison.csv" not in files(tmp_path / "relevance")
+    assert "tables/ranks.csv" not in files(tmp_path / "relevance")
     assert "figures/attention.svg" in files(tmp_path / "groups")
 
 

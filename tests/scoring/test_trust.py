@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +19,7 @@ from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.trust import detectable_difference, topics_needed, trust
 
 SCORE = MAIN[1].key
+module = sys.modules[trust.__module__]
 
 
 def results_of(values: dict[str, list[float]], task: int = 1) -> Results:
@@ -72,10 +76,23 @@ def test_the_same_seed_gives_the_same_answer() -> None:
     assert trust(results, seed=3).tau != trust(results, seed=4).tau
 
 
+def test_resamples_are_the_same_however_many_are_made_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    results = results_of({name: list(rng.random(12)) for name in "abcd"})
+    at_once = trust(results)
+    monkeypatch.setattr(module, "VALUES_AT_ONCE", 100)
+    assert trust(results) == at_once
+
+
+def test_infinite_values_are_left_out() -> None:
+    found = trust(results_of({"a": [3.0, 4.0, math.inf], "b": [1.0, 2.0, 3.0]}, task=2))
+    assert (found.n_topics, found.runs[0].run, found.runs[0].mean) == (2, "b", 1.5)
+
+
 def test_missing_topics_and_few_topics_are_said() -> None:
     found = trust(results_of({"a": [0.1, 0.2, 0.3], "b": [0.2, 0.3]}))
     assert found.n_topics == 2
-    assert "compared on the 2 topics that all runs have, of 3" in found.notes
+    assert "compared on 2 of 3 topics, those on which all runs have a finite value" in found.notes
     assert any("2 topics are too few" in note for note in found.notes)
 
 

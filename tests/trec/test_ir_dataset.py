@@ -133,8 +133,34 @@ def test_the_cache_is_that_of_ir_datasets() -> None:
         assert package.load(name)
 
 
+def test_a_name_opens_the_collection_of_the_cache(
+    files: Path, golden_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("IR_DATASETS_HOME", str(home))
+    fill_cache(files, home, NAMES[0], NAMES[2])
+    result = CliRunner().invoke(cli, ["evaluate", "trec-fair/2021/eval", str(golden_runs[0])])
+    assert result.exit_code == 0, result.output
+    made = home / "trec-fair" / "evenrank"
+    assert evenrank.Collection.open("trec-fair/2021/eval").path == made / "2021-eval"
+    assert {topic.split for topic in evenrank.Collection.open("trec-fair/2021").topics} == {"eval"}
+    with pytest.raises(NoCollectionError, match="not in its cache"):
+        evenrank.Collection.open("trec-fair/2021/train")
+    before = (made / "2021").stat().st_ino, sorted((made / "2021").iterdir())
+    assert evenrank.Collection.open("trec-fair/2021").path == made / "2021"
+    assert ((made / "2021").stat().st_ino, sorted((made / "2021").iterdir())) == before, "it is made once"
+    fill_cache(files, home, NAMES[1])
+    assert {topic.split for topic in evenrank.Collection.open("trec-fair/2021").topics} == {"train", "eval"}
+    (home / "trec-fair" / module.PATHS[NAMES[0]]).write_bytes(b"damaged")
+    with pytest.raises(EvenrankError, match="remove it, so that it is downloaded again"):
+        evenrank.Collection.open("trec-fair/2021/train")
+
+
 @pytest.mark.parametrize("name", module.IR_DATASETS)
-def test_a_name_in_place_of_a_collection_says_how_to_make_one(name: str) -> None:
+def test_a_name_in_place_of_a_collection_says_how_to_make_one(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
     with pytest.raises(NoCollectionError) as caught:
         evenrank.evaluate(name, "run.tsv")
     assert f"evenrank collection import {name.replace('/', '-')} --ir-dataset {name}" in str(caught.value)

@@ -41,6 +41,8 @@ HEAD_SECONDS = 10.0
 MAX_HEAD_BYTES = 16 * 1024
 BODY_SECONDS = 20.0
 """Time to send its body, of 64 kB at most."""
+MANY_CHUNKS, SHORT_CHUNK_BYTES = 500, 64
+"""A body in more chunks than the first must have this many bytes in each, on average."""
 TAKE_SECONDS = 30.0
 """Time in which a client must read some of an answer that waits for it."""
 MOST_CONNECTIONS = 1000
@@ -87,6 +89,7 @@ def make_server(app: Starlette, proxies: str = "") -> uvicorn.Server:
     config = uvicorn.Config(
         app,
         http=LimitedProtocol,
+        ws="none",
         backlog=BACKLOG,
         access_log=False,
         log_config=None,
@@ -165,11 +168,15 @@ def show_log(*, is_quiet: bool = False, as_json: bool = False) -> None:
 
 
 class StrictConnection(h11.Connection):
-    """HTTP/1.1 that refuses a request which says in two ways how long it is.
+    """HTTP/1.1 that refuses a request which says in two ways how long it is, and one in many very short chunks.
 
     Of Content-Length and Transfer-Encoding, h11 believes the latter. A proxy that believes the former would take the
-    rest of one visitor's request for the beginning of another's.
+    rest of one visitor's request for the beginning of another's. A chunk of one byte takes h11 as long as one of
+    thousands, in the event loop: everybody would wait for a megabyte of them.
     """
+
+    n_chunks = n_bytes = 0
+    """Chunks of the body of the present request, and the bytes in them."""
 
     def next_event(self) -> Any:
         event = super().next_event()
@@ -177,6 +184,11 @@ class StrictConnection(h11.Connection):
             names = {name for name, _ in event.headers}
             if {b"content-length", b"transfer-encoding"} <= names:
                 raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
+            self.n_chunks = self.n_bytes = 0
+        elif isinstance(event, h11.Data):
+            self.n_chunks, self.n_bytes = self.n_chunks + event.chunk_start, self.n_bytes + len(event.data)
+            if self.n_chunks > MANY_CHUNKS and self.n_bytes < self.n_chunks * SHORT_CHUNK_BYTES:
+                raise h11.RemoteProtocolError("a body in very short chunks")
         return event
 
 
@@ -207,6 +219,12 @@ class LimitedProtocol(H11Protocol):
         phase = self._phase_now()
         if phase != self.phase:
             self._wait_for(phase)
+
+    def send_400_response(self, msg: str) -> None:
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:  # an answer has begun, and there cannot be another
+            self.abort()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

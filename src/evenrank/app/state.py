@@ -242,7 +242,7 @@ def open_collection(collection: Collection, settings: WebSettings, store: Databa
     keep_id_numbers(store, collection)
     keep_collection(store, collection)
     choice = settings.model
-    source, goals = open_app_source(collection, settings.n_candidates, choice.without_reading(), settings.facts_folder)
+    source, goals = open_app_source(collection, settings, choice.without_reading())
     facts = open_facts(collection, settings.facts_folder)
     reading = ReadAhead(replace(source, choice=choice)) if choice.n_read else None
     return AppState(collection, source, store, settings, facts, reading, goals)

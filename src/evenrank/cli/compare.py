@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from evenrank.cli.evaluate import FORMATS, print_tables, say_notes
-from evenrank.cli.options import SEED
-from evenrank.cli.scoring_options import DEPTHS, ScoringOptions, scoring_options
+from evenrank.cli.options import SEED, measures_option
+from evenrank.cli.scoring_options import DEPTHS, JUDGMENTS, ScoringOptions, open_judged, scoring_options
 from evenrank.cli.talk import say
 from evenrank.io.runs import split_name
 from evenrank.scoring.compare import compare
@@ -19,9 +19,10 @@ from evenrank.scoring.compare import compare
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--baseline", required=True, metavar="RUN", help="Run file, or the name of one of the runs.")
 @click.option("--test", type=click.Choice(["randomisation", "t-test"]), default="randomisation", show_default=True)
-@click.option("-m", "--measure", "measures", multiple=True, help="Measure to compare on; by default the track's own.")
+@measures_option("Measures to compare on", "the track's own")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the randomisation test.")
 @scoring_options(*DEPTHS)
+@JUDGMENTS
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 def command(
     collection: Path,
@@ -31,6 +32,7 @@ def command(
     measures: tuple[str, ...],
     seed: int,
     options: ScoringOptions,
+    judgments: Path | str | None,
     form: str,
 ) -> None:
     """Compare runs with a baseline, topic by topic.
@@ -39,7 +41,7 @@ def command(
     Holm's correction over the runs. Better and worse follow the direction of the measure: a lower EE-L is better.
     """
     paths, name = with_baseline(runs, baseline)
-    results = options.score(collection, paths, measures=measures)
+    results = options.score(open_judged(collection, judgments), paths, measures=measures)
     comparisons = compare(results, name, test, measures or None, seed)
     print_tables([comparisons.table()], comparisons.to_json(), form)
     say_notes(results, with_settings=form != "json")

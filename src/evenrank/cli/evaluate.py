@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from evenrank.cli.listing import echo_json
+from evenrank.cli.options import measures_option
 from evenrank.cli.outputs import check_output
 from evenrank.cli.scoring_options import (
     DEPTHS,
@@ -19,21 +20,19 @@ from evenrank.cli.scoring_options import (
     ScoringOptions,
     UncertaintyOptions,
     open_judged,
-    runs_that_count,
     scoring_options,
     uncertainty_options,
 )
 from evenrank.cli.talk import is_verbose, say
 from evenrank.core.records import Run
 from evenrank.io.runs import read_runs
-from evenrank.scoring.evaluate import judged_part
+from evenrank.scoring.evaluate import COMPANY, judged_part, without_withdrawn
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables.results import RENDERERS, intervals_table, runs_table, settings_lines, topics_table
 from evenrank.scoring.tables.table import Table, text_of
 from evenrank.trec.collection import Collection
 from evenrank.trec.judged_pages import SCOPES
 
-MEASURES_HELP = "Measures in place of the usual ones, joined by commas: nDCG@10,AWRF; `all` for every one."
 ATTENTION_HELP = (
     "How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade) or "
     "table:FILE, a weight per line.  [default: log]"
@@ -51,7 +50,7 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 @click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @scoring_options(*DEPTHS, click.option("--attention", metavar="MODEL", help=ATTENTION_HELP))
-@click.option("--measures", default="", metavar="NAMES", help=MEASURES_HELP)
+@measures_option("Measures in place of the usual ones", or_all=True)
 @click.option("--attributes", is_flag=True, help="Score each dimension alone, each set, and all together.")
 @click.option("--depths", metavar="N,N,…|auto", help="nDCG, AWRF and Score of Task 1 runs at these depths.")
 @click.option("--figure", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=FIGURE_HELP)
@@ -72,7 +71,7 @@ def command(
     collection: Path,
     runs: tuple[Path, ...],
     options: ScoringOptions,
-    measures: str,
+    measures: tuple[str, ...],
     attributes: bool,
     depths: str | None,
     figure: Path | None,
@@ -106,7 +105,6 @@ def command(
         from evenrank.io.figures import check_figure
 
         check_figure(figure)
-    runs = runs_that_count(runs, judgments)
     opened = open_judged(collection, judgments)
     if depths is not None:
         return score_depths(opened, runs, options, depths, form, figure)
@@ -146,7 +144,7 @@ def print_uncertainty(results: Results, form: str, figure: Path | None) -> None:
 
 
 def score_attributes(
-    opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, measures: str, form: str
+    opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, measures: tuple[str, ...], form: str
 ) -> None:
     """Print a table for each task with a column for each attribute."""
     from evenrank.scoring.attributes import evaluate_attributes
@@ -155,7 +153,7 @@ def score_attributes(
         raise click.BadParameter(
             "--attributes scores every choice of groups; leave out --groups", param_hint="--groups"
         )
-    loaded = scored_runs(opened, runs, options)
+    opened, loaded = scored_runs(opened, runs, options)
     found = evaluate_attributes(opened, loaded, options.protocol, measures=measures, **options.settings)
     print_tables([found.table(task) for task in found.overall.tasks], found.to_json(), form)
     if form != "json":
@@ -176,7 +174,7 @@ def score_depths(
     if wrong:
         raise click.BadParameter(f"{', '.join(map(repr, wrong[:20]))}: not whole numbers", param_hint="--depths")
     chosen = [int(part) for part in parts]
-    loaded = scored_runs(opened, runs, options)
+    opened, loaded = scored_runs(opened, runs, options)
     found = depth_curves(opened, loaded, chosen, options.protocol, options.groups, **options.settings)
     print_tables([found.table()], found.to_json(), form)
     if figure is not None:
@@ -189,7 +187,7 @@ def score_variants(opened: Collection, runs: tuple[Path, ...], options: ScoringO
     """Print the main measure of runs under variants of the protocol."""
     from evenrank.scoring.sensitivity import sensitivity
 
-    loaded = scored_runs(opened, runs, options)
+    opened, loaded = scored_runs(opened, runs, options)
     found = sensitivity(opened, loaded, options.protocol, options.groups, **options.settings)
     tables = [table for task in found.scores for table in (found.table(task), found.change_table(task))]
     print_tables(tables, found.to_json(), form)
@@ -197,10 +195,17 @@ def score_variants(opened: Collection, runs: tuple[Path, ...], options: ScoringO
         say(f"note: {note}")
 
 
-def scored_runs(opened: Collection, runs: tuple[Path, ...], options: ScoringOptions) -> list[Run]:
-    """The runs of files, without pages that nobody judged if asked to."""
-    loaded = read_runs(runs, opened.text_ids)
-    return [judged_part(run, opened) for run in loaded] if options.judged_only else loaded
+def scored_runs(
+    opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, is_quiet: bool = False
+) -> tuple[Collection, list[Run]]:
+    """The runs of files that count, without pages that nobody judged if asked to, and the collection to score them on.
+
+    What readers should know of the runs is said here, unless `is_quiet`.
+    """
+    opened, loaded, about = without_withdrawn(opened, read_runs(runs, opened.text_ids))
+    for note in () if is_quiet else about:
+        say(note)
+    return opened, [judged_part(run, opened) for run in loaded] if options.judged_only else loaded
 
 
 def print_tables(tables: Sequence[Table], record: dict[str, Any], form: str) -> None:
@@ -224,8 +229,9 @@ def say_notes(results: Results, *, with_settings: bool, with_intervals: bool = F
     """Settings of the protocol and notes on runs, on standard error; notes on intervals where those are printed."""
     if with_settings and is_verbose():
         say("\n".join(settings_lines(results)))
-    for note in results.notes if with_intervals else ():
-        say(note)
+    for note in results.notes:
+        if with_intervals or note != COMPANY:
+            say(note)
     for run in results.runs:
         for note in run.notes:
             say(f"{run.run}: {note}")

@@ -11,7 +11,7 @@ import click
 
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.options import NEW_STORE, SEED, STORE, FiniteRange, InputFile
-from evenrank.cli.scoring_options import PROTOCOL_NAME, runs_that_count
+from evenrank.cli.scoring_options import PROTOCOL_NAME
 from evenrank.cli.talk import say
 from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.text_ids import TextIds
@@ -29,7 +29,14 @@ from evenrank.trec.assessment.assessors import (
     load_pool,
 )
 from evenrank.trec.assessment.assessors import assign_pages as give
-from evenrank.trec.assessment.campaign import keep_work_order, known_runs, restore_run, revise_topics, withdraw_run
+from evenrank.trec.assessment.campaign import (
+    campaign_runs,
+    keep_work_order,
+    known_runs,
+    restore_run,
+    revise_topics,
+    withdraw_run,
+)
 from evenrank.trec.assessment.coverage import coverage, max_tiers, pace
 from evenrank.trec.assessment.files import (
     EXPORTS,
@@ -42,8 +49,9 @@ from evenrank.trec.assessment.files import (
     shown_page,
 )
 from evenrank.trec.assessment.gold import gold_scores
-from evenrank.trec.assessment.log import check_log, find_departures, log_entries
+from evenrank.trec.assessment.log import check_log, find_departures, find_gaps, log_entries
 from evenrank.trec.assessment.machine import compare_with_people
+from evenrank.trec.assessment.pool import counted_runs
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.assessment.queues import topics_of
 from evenrank.trec.assessment.votes import (
@@ -250,13 +258,21 @@ def report_command(
 )
 @FORMAT
 def log(store: Path | str, check: bool, against: Path | None, form: str) -> None:
-    """Show who did what, in order: people by pseudonym, each entry chained to the one before by its digest."""
+    """Show who did what, in order: people by pseudonym, each entry chained to the one before by its digest.
+
+    STORE may also be a log that was exported or published (.jsonl): its chain can be checked without the votes.
+    """
     if against is not None and not check:
         raise click.UsageError("--against belongs to --check")
     kept = read_exported_log(against) if against else []
-    with open_store(store) as opened:
-        entries = list(log_entries(opened))
-        faults = [*check_log(opened), *find_departures(entries, kept)] if check else []
+    if isinstance(store, Path) and store.name.endswith((".jsonl", ".jsonl.gz")):
+        entries = read_exported_log(store)
+        faults = find_gaps(entries)
+    else:
+        with open_store(store) as opened:
+            entries = list(log_entries(opened))
+            faults = check_log(opened) if check else []
+    faults = [*faults, *find_departures(entries, kept)] if check else []
     if form == "json":
         echo_json([entry.record() for entry in entries])
     else:
@@ -321,8 +337,10 @@ def machine(
         boards = []
         if collection:
             on = Collection.open(collection)
-            counted = runs_that_count(run_files, store)
-            boards = machine_leaderboards(on, read_runs(counted, on.text_ids), opened, protocol)
+            loaded, about = counted_runs(campaign_runs(opened), read_runs(run_files, on.text_ids))
+            for note in about:
+                say(note)
+            boards = machine_leaderboards(on, loaded, opened, protocol)
     if form == "json":
         return echo_json({"sources": [asdict(one) for one in found], "leaderboards": [asdict(one) for one in boards]})
     cells = [

@@ -139,6 +139,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Command], Command]
 
 
+def measures_option(what: str, default: str = "", *, or_all: bool = False) -> Decorator[Any]:
+    """Add `--measures`, whose argument is a tuple of names, some of them perhaps joined by commas."""
+    words = f"{what}, joined by commas: nDCG@10,AWRF{'; `all` for every one' if or_all else ''}."
+    help_text = f"{words}  [default: {default}]" if default else words
+    names = ("-m", "--measures", "--measure", "measures")
+    return click.option(*names, multiple=True, metavar="NAMES", help=help_text)
+
+
 def joint_options(name: str, make: Callable[..., Any], *options: Decorator[Any]) -> Decorator[Any]:
     """A decorator that adds options to a command, which gets what `make` gives of their values as one argument."""
 

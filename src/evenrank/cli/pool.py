@@ -21,7 +21,6 @@ from evenrank.cli.scoring_options import (
     PROTOCOL_NAME,
     ScoringOptions,
     open_judged,
-    runs_that_count,
     scoring_options,
 )
 from evenrank.cli.talk import say
@@ -285,12 +284,15 @@ def leave_one_out(
     """How a run's score changes without the judgments that only it brought: is the pool fair to later runs?"""
     from evenrank.io.runs import read_runs
     from evenrank.measures.registry import MAIN
+    from evenrank.scoring.evaluate import without_withdrawn
     from evenrank.scoring.rejudged import scorer
     from evenrank.trec.assessment.leave_one_out import leave_one_out as leave_out
     from evenrank.trec.assessment.pool_file import read_pool
 
     opened = open_judged(collection, judgments)
-    loaded = read_runs(runs_that_count(runs, judgments), opened.text_ids)
+    opened, loaded, about = without_withdrawn(opened, read_runs(runs, opened.text_ids))
+    for note in about:
+        say(note)
     team_of = {name.strip(): team for team in teams for name in team.split(",")}
     if unknown := sorted(team_of.keys() - {run.name for run in loaded}):
         raise click.BadParameter(f"not among the runs: {', '.join(unknown)}", param_hint="--team")

@@ -14,7 +14,6 @@ from evenrank.cli.scoring_options import (
     JUDGMENTS,
     ScoringOptions,
     open_judged,
-    runs_that_count,
     scoring_options,
 )
 from evenrank.core.safe_text import path_text
@@ -43,7 +42,6 @@ def command(
 
     An older report in OUTDIR is replaced, but only once the new one is complete. Needs the extra `report`.
     """
-    runs = runs_that_count(runs, judgments)
     chosen = [*options.as_typed, *([] if judgments is None else ["--judgments", shown_location(judgments)])]
     words = ["evenrank", "evaluate", str(collection)]
     commands = {split_name(path)[0]: shlex.join([*words, path_text(path), *chosen]) for path in runs}

@@ -10,6 +10,7 @@ from typing import Literal
 import click
 
 import evenrank
+from evenrank.cli.options import measures_option
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, STDOUT, json_parts, write_text
 from evenrank.cli.scoring_options import UncertaintyOptions, uncertainty_options
 from evenrank.cli.talk import say
@@ -21,7 +22,7 @@ from evenrank.scoring.campaigns.registry import CAMPAIGNS
 
 TABLE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 FORMATS = ("table", "tsv", "csv", "json", "latex")
-ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
+ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION or table:FILE."
 
 
 @click.command("score")
@@ -49,13 +50,7 @@ ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
 @click.option("--protocol", type=click.Choice(list(CAMPAIGNS)), help="Score files of a campaign as its organisers do.")
 @click.option("--sequences", metavar="FILE", type=TABLE, help="Sequences of requests, of trec-2019.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change one choice of the protocol.")
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    help="Measure to compute, such as nDCG@10, or all; may be repeated.  [default: the usual ones]",
-)
+@measures_option("Measures to compute", "the usual ones", or_all=True)
 @click.option("--attention", help=f"Attention by rank: {ATTENTION}  [default: log; of trec-2020: gerr]")
 @click.option("-k", "depth", type=click.IntRange(min=1), help="Ranks that are scored.  [default: all]")
 @click.option(

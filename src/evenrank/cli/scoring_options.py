@@ -12,7 +12,6 @@ import click
 from evenrank.cli.options import STORE, Decorator, NameIn, joint_options
 from evenrank.cli.talk import say
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
-from evenrank.io.runs import split_name
 
 if TYPE_CHECKING:
     from evenrank.scoring.protocol_settings import ProtocolSettings
@@ -24,21 +23,6 @@ PROTOCOL_NAME = NameIn("protocol", PROTOCOLS)
 JUDGMENTS = click.option(
     "--judgments", metavar="STORE", type=STORE, help="Judgments file to score with, in place of the collection's own."
 )
-
-
-def runs_that_count(runs: Sequence[Path], judgments: Path | str | None) -> tuple[Path, ...]:
-    """The runs that a judgments file does not have as withdrawn; all without one."""
-    if judgments is None:
-        return tuple(runs)
-    from evenrank.trec.assessment.campaign import withdrawn_runs
-    from evenrank.trec.assessment.votes import open_store
-
-    with open_store(judgments) as store:
-        gone = withdrawn_runs(store)
-    kept = tuple(run for run in runs if split_name(run)[0] not in gone)
-    if runs and not kept:
-        raise click.UsageError(f"all of these runs are withdrawn: {', '.join(gone)}")
-    return kept
 
 
 def open_judged(folder: Path, judgments: Path | str | None) -> Collection:

@@ -8,15 +8,14 @@ import click
 
 from evenrank.cli.evaluate import say_notes, scored_runs
 from evenrank.cli.listing import FORMAT, echo_json
-from evenrank.cli.options import SEED, STORE, FiniteRange, InputFile
-from evenrank.cli.scoring_options import DEPTHS, ScoringOptions, scoring_options
+from evenrank.cli.options import SEED, FiniteRange, InputFile
+from evenrank.cli.scoring_options import DEPTHS, JUDGMENTS, ScoringOptions, open_judged, scoring_options
 from evenrank.cli.talk import say
 from evenrank.core.records import Task
 from evenrank.core.safe_text import terminal_text
 from evenrank.scoring.order_effects import N_DRAWS, OrderEffects, order_effects
 from evenrank.scoring.tables.table import text_of
 from evenrank.scoring.trust import N_RESAMPLES, trust
-from evenrank.trec.collection import Collection
 
 SHARE = FiniteRange(0.0, 1.0, min_open=True, max_open=True)
 
@@ -28,7 +27,7 @@ SHARE = FiniteRange(0.0, 1.0, min_open=True, max_open=True)
 @click.option("--resamples", type=click.IntRange(10, 1_000_000), default=N_RESAMPLES, show_default=True)
 @click.option("--power", type=SHARE, default=0.8, show_default=True, help="Power of a detectable difference.")
 @click.option("--level", type=SHARE, default=0.05, show_default=True, help="Significance level of the tests.")
-@click.option("--judgments", type=STORE, help="Judgments file: the effect of single assessors.")
+@JUDGMENTS
 @click.option("--pool", type=InputFile(exists=True), help="Pool of the topics.  [default: that of the runs]")
 @click.option("--draws", type=click.IntRange(1, 1000), default=N_DRAWS, show_default=True, help="Of wrong groups.")
 @click.option("--topics-only", is_flag=True, help="Resample topics, and change nothing else.")
@@ -52,13 +51,16 @@ def command(
 ) -> None:
     """Say how far the order of runs can be trusted.
 
+    With --judgments, runs are scored with that file, and the effect of single assessors is told, too.
+
     Topics are resampled, the same ones for all runs: how often the best run stays first, between which ranks each run
     moves, and how well the orders agree. All pairs of runs are tested, with the difference that so many topics could
     detect and the number of topics that the observed difference would need. Then the order is made again with other
     targets, without each run in the pool, without each assessor, and with more and more groups wrong until another run
     is first.
     """
-    results = options.score(collection, runs, measures=() if measure is None else (measure,))
+    opened = open_judged(collection, judgments)
+    results = options.score(opened, runs, measures=() if measure is None else (measure,))
     single = [task for task in results.tasks if len(results.of_task(task)) == 1]
     found = [
         trust(results, task, measure, n_resamples=resamples, power=power, level=level, seed=seed)
@@ -67,10 +69,10 @@ def command(
     ]
     effects: dict[Task, OrderEffects] = {}
     if not topics_only:
-        opened = Collection.open(collection)
+        opened, loaded = scored_runs(opened, runs, options, is_quiet=True)
         made = order_effects(
             opened,
-            scored_runs(opened, runs, options),
+            loaded,
             options.protocol,
             options.groups,
             judgments=judgments,

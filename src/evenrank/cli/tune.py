@@ -8,7 +8,7 @@ from typing import cast
 import click
 
 import evenrank
-from evenrank.cli.options import SEED
+from evenrank.cli.options import SEED, measures_option
 from evenrank.cli.outputs import FORCE, refuse_existing
 from evenrank.cli.rank import FOLDER, PROTOCOL, TARGET, WORKERS
 from evenrank.cli.score import TABLE
@@ -35,13 +35,7 @@ from evenrank.core.settings import read_pairs
     show_default=True,
     help="random: so many; halving: three times as many on few queries, the best thirds on more, at the same cost.",
 )
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    help="Measure to tune by; the mean of several.  [default: Score, EE-L]",
-)
+@measures_option("Measures to tune by, which are averaged", "Score, EE-L")
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting that stays as it is.")
 @click.option(
     "--try",

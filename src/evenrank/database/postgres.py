@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from evenrank.database.postgres_sql import tables_for_postgres, to_postgres, without_password
+from evenrank.database.postgres_sql import refuse_unescaped, tables_for_postgres, to_postgres, without_password
 from evenrank.database.schema import Schema
 from evenrank.database.sqlite import WAIT_SECONDS
 from evenrank.errors import EvenrankError, StoreUnavailableError, UncertainStoreError, first_line, input_error
@@ -59,6 +59,7 @@ class PostgresDatabase:
     max_bytes = None
 
     def __init__(self, address: str, namespace: str, *, wait_seconds: float = WAIT_SECONDS) -> None:
+        refuse_unescaped(address)
         self.address = address
         self.namespace = namespace
         self.path = without_password(address)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from evenrank.database.schema import statements_of
-from evenrank.errors import hide_passwords
+from evenrank.errors import EvenrankError, hide_passwords
 
 _PLACES = re.compile(r"('(?:[^']|'')*')|(\?)|(?<!:):([a-z_]+)|(%)")
 _COMMENT = re.compile(r"--[^\n]*")
@@ -24,12 +24,23 @@ _REFUSAL = re.compile(
     r"BEGIN SELECT RAISE ?\(ABORT, (?P<text>'[^']*')\); END;"
 )
 
+_UNESCAPED = re.compile(r"[\s@/?#]|%(?![0-9A-Fa-f]{2})")
+_HOST_FIRST = re.compile(r"[^@:/?#]*(?::\d*)?[/?]")
+"""How an address without a user begins, in whose options there may be an `@`."""
 _DROPPED = re.compile(r"DROP TRIGGER (?P<name>\w+);")
 
 
 def without_password(address: str) -> str:
     """The address of a database as messages show it."""
     return hide_passwords(address).partition("?")[0]
+
+
+def refuse_unescaped(address: str) -> None:
+    """EvenrankError for a user or password with characters that end it: the server's errors would show the rest."""
+    login, found, _ = address.partition("://")[2].rpartition("@")
+    if found and not _HOST_FIRST.match(login) and _UNESCAPED.search(login):
+        shown = without_password(address)
+        raise EvenrankError(f"{shown}: in a password, write @ as %40, / as %2F, % as %25 and a blank as %20")
 
 
 @lru_cache(maxsize=1024)

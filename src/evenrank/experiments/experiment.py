@@ -23,7 +23,7 @@ from evenrank.experiments.study import DataSpec, PolicySpec, Study, read_study
 from evenrank.experiments.tradeoff import AXES, undominated, upward
 from evenrank.experiments.trials import Trial, run_trials
 from evenrank.experiments.tune import Tuned, TuneTask, run_tasks, usual_tuning_measures
-from evenrank.measures.registry import Named, as_measure
+from evenrank.measures.registry import Named
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.scoring.paired_tests import TESTS, holm
 from evenrank.scoring.tables.table import Table, TableResult
@@ -178,7 +178,7 @@ class Experiment(TableResult):
         return {
             "schema": "evenrank.experiment/1",
             "evenrank_version": version("evenrank"),
-            "study": dict(self.study.given),
+            "study": self.study.record(),
             "n_queries": self.n_queries,
             "cells": [
                 {
@@ -233,7 +233,7 @@ def _regrets(cells: Sequence[Cell], measure: str, study: Study, n_sets: int) -> 
     values = _values(cells, measure)
     if not values.size:
         return []
-    higher = as_measure(measure, cells[0].task).higher_is_better
+    higher = study.measure(measure, cells[0].task).higher_is_better
     n_queries = values.shape[1]
     rng = derive(study.seed, "regret", n_queries)
     weights = rng.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), N_RESAMPLES) / n_queries
@@ -256,7 +256,9 @@ def _regret_of(means: NDArray[np.float64], higher: bool) -> NDArray[np.float64]:
 def experiment(
     study: FilePath | Mapping[str, Any] | Study, folder: FilePath, *, workers: int | None = None
 ) -> Experiment:
-    """A study, from a TOML file or plain data, run and reported in `folder`.
+    """A study, from a TOML file or a dict of the same, run and reported in `folder`.
+
+    In a dict, policies and measures may be objects, and own data may be anything that `rerank` and `score` take.
 
     Worlds are generated, policies tuned on training queries on the same budget each, and all policies scored on the
     other queries. Everything that is finished is kept in the folder by its content: an interrupted or changed study

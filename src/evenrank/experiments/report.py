@@ -17,7 +17,7 @@ from evenrank.experiments.tradeoff import AXES
 from evenrank.experiments.tune import shown_settings
 from evenrank.io.atomic import atomic_file, write_json
 from evenrank.io.figures import clean_axes, direction_label, figure_style, look_of, new_figure, save_figure_as
-from evenrank.measures.registry import as_measure
+from evenrank.measures.registry import Named, as_measure
 from evenrank.scoring.tables.delimited import tsv_of
 from evenrank.scoring.tables.html import html_of, page_of
 from evenrank.scoring.tables.latex import latex_of
@@ -32,7 +32,9 @@ __all__ = ["scores_table", "write_study"]
 def scores_table(result: Experiment, data: str, task: Task) -> Table:
     """A row per policy with the means of all measures."""
     measures = result.measures(data, task)
-    columns = (Column("policy"), *(_column(name, task) for name in measures), Column("settings"))
+    known = [result.study.measure(name, task) for name in measures]
+    of_measures = (Column(one.key, higher_is_better=one.higher_is_better) for one in known)
+    columns = (Column("policy"), *of_measures, Column("settings"))
     rows: list[tuple[Cell, ...]] = [
         (cell.policy, *(cell.mean(name) for name in measures), shown_settings(tuple(sorted(cell.settings.items()))))
         for cell in result.of(data, task)
@@ -40,13 +42,9 @@ def scores_table(result: Experiment, data: str, task: Task) -> Table:
     return Table(columns, tuple(rows), f"{data}, Task {task}: {result.n_queries[data]['eval']} queries")
 
 
-def _column(name: str, task: Task) -> Column:
-    return Column(name, higher_is_better=as_measure(name, task).higher_is_better)
-
-
-def regret_table(regrets: Sequence[Regret], task: Task, measure: str) -> Table:
+def regret_table(regrets: Sequence[Regret], task: Task, measure: Named) -> Table:
     """Policy by data set: what it loses against the best one, the mean and the largest last."""
-    rows = [one for one in regrets if (one.task, one.measure) == (task, measure)]
+    rows = [one for one in regrets if (one.task, one.measure) == (task, str(measure))]
     sets = list(dict.fromkeys(one.data for one in rows))
     policies = list(dict.fromkeys(one.policy for one in rows))
     by_place = {(one.policy, one.data): one.regret for one in rows}
@@ -128,7 +126,8 @@ def write_study(result: Experiment, folder: Path) -> Path:
     tables, body = folder / "tables", [_introduction(result)]
     for task in dict.fromkeys(task for _, task in result.groups):
         for measure in dict.fromkeys(one.measure for one in result.regrets if one.task == task):
-            body += _write(regret_table(result.regrets, task, measure), tables, f"regret-task{task}-{measure}")
+            table = regret_table(result.regrets, task, result.study.measure(measure, task))
+            body += _write(table, tables, f"regret-task{task}-{measure}")
     if any(cell.tuned for cell in result.cells):
         body += _write(tuning_table(result), tables, "tuning")
     for data, task in result.groups:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ from evenrank.errors import Collected, EvenrankError, UnknownNameError, input_er
 from evenrank.experiments.data import PolicyChoice
 from evenrank.experiments.search_space import policy_space
 from evenrank.experiments.tune import METHODS, Method
-from evenrank.measures.registry import as_measure
+from evenrank.measures.measure import Measure
+from evenrank.measures.registry import Named, as_measure
 from evenrank.policies.registry import find_policy, is_policy, make_policy
 from evenrank.scoring.paired_tests import TESTS
 from evenrank.trec.generate.settings import ALL_GROUPS, GenerateSettings, world_settings
@@ -27,7 +29,8 @@ OF_WORLD = (
     *("world", "pages", "topics", "seeds", "train_relevant", "eval_relevant", "retrieval_bias", "noise", "unknown"),
     *OF_COLLECTION,
 )
-OF_ITEMS = ("items", "groups", "relevance", "target", "k", "rankings", "expected", "train_share")
+OF_FILES = ("items", "groups", "relevance")
+OF_ITEMS = (*OF_FILES, "target", "k", "rankings", "expected", "train_share")
 OF_POLICY = ("name", "label", "settings", "tune", "space", "tasks")
 
 
@@ -72,18 +75,43 @@ class Study:
     method: Method = "random"
     tuning_queries: int | None = None
     """At most so many training queries to tune on, drawn at random; None: all of them."""
-    measures: Mapping[Task, tuple[str, ...]] = field(default_factory=dict)
+    measures: Mapping[Task, tuple[Named, ...]] = field(default_factory=dict)
     """Measures by task; those of the data set where a task is missing."""
     test: str = "randomisation"
     level: float = 0.05
     given: Mapping[str, Any] = field(default_factory=dict)
     """The study as it was given, for the record."""
 
+    def measure(self, name: str, task: Task) -> Measure:
+        """The measure of a name, which may be an object of the study."""
+        return as_measure(next((one for one in self.measures.get(task, ()) if str(one) == name), name), task)
+
+    def record(self) -> Any:
+        """The study as it was given, with a text for each object and for tables that were given as such."""
+        return _plain(dict(self.given))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        tables = {key for key in OF_FILES if key in value and not isinstance(value[key], str | os.PathLike)}
+        return {str(key): _kind(one) if key in tables else _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Measure) or is_policy(value):
+        return str(getattr(value, "name", value))
+    return str(value) if isinstance(value, os.PathLike) else _kind(value)
+
+
+def _kind(value: object) -> str:
+    return f"<{type(value).__name__}>"
+
 
 def read_study(source: FilePath | Mapping[str, Any]) -> Study:
-    """A study from a TOML file or from the same as plain data; every fault in one error.
+    """A study from a TOML file, or from a dict of the same, in which policies, measures and own data may be objects.
 
-    Paths in a file are relative to the file.
+    Every fault comes in one error. Paths in a file are relative to the file.
     """
     if isinstance(source, Mapping):
         return _study(dict(source), Path())
@@ -167,15 +195,15 @@ def _list(table: Mapping[str, Any], name: str, faults: Collected) -> list[dict[s
     return [dict(one) for one in found]
 
 
-def _measures(table: Mapping[str, Any]) -> dict[Task, tuple[str, ...]]:
+def _measures(table: Mapping[str, Any]) -> dict[Task, tuple[Named, ...]]:
     """Measures by task, from the keys task1 and task2."""
     faults = Collected()
     faults.add(_unknown("measures", table, ("task1", "task2")))
     tasks: tuple[Task, ...] = (1, 2)
-    found: dict[Task, tuple[str, ...]] = {}
+    found: dict[Task, tuple[Named, ...]] = {}
     for task in tasks:
         names = table.get(f"task{task}", [])
-        if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        if isinstance(names, list) and all(isinstance(name, str | Measure) for name in names):
             for name in names:
                 faults.check(partial(as_measure, name, task))
             if names:
@@ -239,11 +267,12 @@ def _worlds(table: Mapping[str, Any], where: str) -> tuple[GenerateSettings, ...
 
 
 def _own(table: Mapping[str, Any], tasks: tuple[Task, ...], folder: Path, where: str) -> dict[str, Any]:
-    """Arguments of `OwnData`; files are relative to the study's folder."""
+    """Arguments of `OwnData`; files are relative to the study's folder, and anything else is the data themselves."""
     missing = [key for key in ("groups", "relevance") if key not in table]
     if missing:
         raise EvenrankError(f"{where}: no {' and no '.join(missing)} (give the files)")
-    files = {key: folder / table[key] for key in ("items", "groups", "relevance")}
+    given = {key: table[key] for key in OF_FILES}
+    files = {key: folder / one for key, one in given.items() if isinstance(one, str | os.PathLike)}
     if gone := [str(path) for path in files.values() if not path.is_file()]:
         raise EvenrankError(f"{where}: no such file: {', '.join(gone)}")
     target = table.get("target")
@@ -253,7 +282,7 @@ def _own(table: Mapping[str, Any], tasks: tuple[Task, ...], folder: Path, where:
     if tasks != ((1,) if n_rankings == 1 else (2,)):
         raise EvenrankError(f"{where}: task 1 is one ranking of each query, task 2 several (set tasks and rankings)")
     others = {key: table[key] for key in ("k", "expected", "train_share") if key in table}
-    return {**files, "target": target, "n_rankings": n_rankings, **others}
+    return {**given, **files, "target": target, "n_rankings": n_rankings, **others}
 
 
 def _policy(table: dict[str, Any]) -> PolicySpec:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.alignment import Alignment
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError, listed
 from evenrank.io.columns import LARGEST, Faults, as_number, ids_of, numbers_of, present
@@ -78,6 +79,22 @@ class WantedGroups(NamedTuple):
     groupings: Groupings
     targets: list[GroupTarget]
     notes: list[str]
+    counted: GroupTarget | None = None
+    """The target over the known intersections, where items say what it is; else it is the product of the targets."""
+
+    @property
+    def width(self) -> int:
+        """Cells that a row of any of the targets takes while it is made."""
+        return max(one.width for one in (*self.targets, *([self.counted] if self.counted else [])))
+
+    def joint(self, queries: Ints) -> Floats:
+        """The targets of some queries over the known intersections of groups."""
+        if self.counted is not None:
+            return self.counted.rows(queries)
+        joint = self.targets[0].rows(queries)
+        for part in self.targets[1:]:
+            joint = (joint[:, :, None] * part.rows(queries)[:, None, :]).reshape(len(joint), -1)
+        return joint
 
 
 def read_target(
@@ -96,7 +113,10 @@ def read_target(
     if is_series(target) and hasattr(target, "index"):  # of pandas: group → share
         target = dict(zip(target.index.tolist(), target, strict=True))
     if isinstance(target, str) and target in WORDS:
-        return WantedGroups(groupings, [_by_word(target, part, relevance) for part in groupings.parts], [])
+        targets = [_by_word(target, part.alignment, relevance) for part in groupings.parts]
+        is_counted = len(targets) > 1 and target != "equal"
+        counted = _by_word(target, groupings.known_joint(), relevance) if is_counted else None
+        return WantedGroups(groupings, targets, [], counted)
     if isinstance(target, str) and not Path(target).exists() and target != "-":
         raise UnknownNameError("target", target, WORDS, "or the name of a CSV file")
     table = as_table(target, "target") if not isinstance(target, Mapping) else None
@@ -187,25 +207,17 @@ def _memberless(named: Mapping[str, Iterable[str]], groupings: Groupings) -> dic
     return found
 
 
-def joint_target(targets: Sequence[GroupTarget], queries: Ints) -> Floats:
-    """The targets of some queries over intersections of groups: the products of the groupings' targets."""
-    joint = targets[0].rows(queries)
-    for part in targets[1:]:
-        joint = (joint[:, :, None] * part.rows(queries)[:, None, :]).reshape(len(joint), -1)
-    return joint
-
-
-def _by_word(word: str, part: Grouping, relevance: RelevantItems | None) -> GroupTarget:
-    n_groups = len(part.groups)
+def _by_word(word: str, alignment: Alignment, relevance: RelevantItems | None) -> GroupTarget:
+    n_groups = alignment.n_groups - 1
     if word == "equal":
         return GroupTarget(n_groups, np.full(n_groups, 1.0 / max(1, n_groups)))
     if word == "population":
-        return GroupTarget(n_groups, _normalised(part.alignment.total()[None, 1:])[0])
+        return GroupTarget(n_groups, _normalised(alignment.total()[None, 1:])[0])
     if relevance is None:
         raise EvenrankError("target 'relevant' needs relevance (give relevance, or another target)")
-    kind = part.alignment.page_type[relevance.item]
-    if not part.alignment.is_identity:
-        return GroupTarget(n_groups, None, relevance.query, kind, relevance.grade, part.alignment.rows)
+    kind = alignment.page_type[relevance.item]
+    if not alignment.is_identity:
+        return GroupTarget(n_groups, None, relevance.query, kind, relevance.grade, alignment.rows)
     is_known = kind > 0
     return GroupTarget(n_groups, None, relevance.query[is_known], kind[is_known] - 1, relevance.grade[is_known])
 

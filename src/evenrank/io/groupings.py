@@ -113,6 +113,16 @@ class Groupings:
             rows = (left[:, :, None] * right[:, None, :]).reshape(len(pairs), -1)
         return Alignment(_known_or_unknown(rows, self.space.shape), item_type)
 
+    def known_joint(self) -> Alignment:
+        """Shares over the intersections in which every grouping is known, after a column for the unknown."""
+        joint = self.joint()
+        if len(self.parts) == 1:
+            return joint
+        is_known = np.zeros(self.space.shape, bool)
+        is_known[tuple(slice(1, None) for _ in self.parts)] = True
+        cells = np.concatenate([[0], np.flatnonzero(is_known)])
+        return Alignment(joint.rows[:, cells], joint.page_type)
+
 
 def refuse_large(n_kinds: int, n_cells: int) -> None:
     """EvenrankError where the shares of every kind of item in every group would fill the memory."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,27 @@ REMEDY = "export the judgments again, or remove the record to do without tiers"
 
 
 @dataclass(frozen=True, slots=True)
+class CampaignRuns:
+    """What scores should know of the campaign that judgments come from: its runs, and what the judging favours."""
+
+    pooled: dict[str, str] = field(default_factory=dict)
+    """Run → digest of its rankings (`pool_fingerprint`), of the runs whose pages were pooled; empty where unknown."""
+    withdrawn: dict[str, str] = field(default_factory=dict)
+    """The same of runs that are no part of a leaderboard; the digest is empty where only the name is known."""
+    bias: str = ""
+    """What the order of judging favours; empty where it favours nothing."""
+
+    @classmethod
+    def together(cls, parts: Sequence[CampaignRuns]) -> CampaignRuns:
+        """What several files of judgments say."""
+        found = cls()
+        for part in parts:
+            found.pooled.update(part.pooled)
+            found.withdrawn.update(part.withdrawn)
+        return cls(found.pooled, found.withdrawn, "; ".join(dict.fromkeys(part.bias for part in parts if part.bias)))
+
+
+@dataclass(frozen=True, slots=True)
 class JudgmentRecord:
     """What a record says to those who read the file beside it."""
 
@@ -32,10 +54,8 @@ class JudgmentRecord:
     """Highest grade of the scale."""
     tiers: dict[int, int | None]
     """Topic → deepest tier that is judged whole; None where that is not known."""
-    withdrawn_runs: tuple[str, ...] = ()
-    """Runs that are no part of a leaderboard."""
-    bias: str = ""
-    """What the order of judging favours; empty where it favours nothing."""
+    campaign: CampaignRuns
+    """What is known of the runs, and of a bias."""
 
 
 def judgment_record_path(path: FilePath) -> Path:
@@ -79,7 +99,7 @@ def _parse(record: dict[str, Any]) -> JudgmentRecord:
     if record["version"] != VERSION:
         raise ValueError(f"version {record['version']!r}, not {VERSION}")
     tiers = {int(row["topic"]): None if row["max_tier"] is None else int(row["max_tier"]) for row in record["topics"]}
-    withdrawn = tuple(map(str, record.get("withdrawn_runs", ())))
-    return JudgmentRecord(
-        int(record["max_grade"]), tiers, withdrawn, str((record.get("work_order") or {}).get("note", ""))
-    )
+    pooled = {str(run["name"]): str(run["fingerprint"]) for run in record.get("pooled_runs", ())}
+    withdrawn = {name: pooled.pop(name, "") for name in map(str, record.get("withdrawn_runs", ()))}
+    bias = str(record.get("bias") or (record.get("work_order") or {}).get("note", ""))
+    return JudgmentRecord(int(record["max_grade"]), tiers, CampaignRuns(pooled, withdrawn, bias))

@@ -23,6 +23,12 @@ MAX_ID = 2**31 - 1
 HEADERS: dict[int, tuple[str, ...]] = {2: ("id", "page_id"), 3: ("id", "rep_number", "page_id")}
 TASK_OF_COLUMNS: dict[int, Task] = {2: 1, 3: 2}
 TREC_COLUMNS = 6
+ID_COLUMNS = {
+    2: {1: "topics", 2: "pages"},
+    3: {1: "topics", 2: "ranking numbers", 3: "pages"},
+    TREC_COLUMNS: {1: "topics", 3: "pages", 4: "ranks"},
+}
+"""Columns with whole numbers, by the number of columns of a run."""
 NOT_TREC = ("not a TREC line: ", "give topic Q0 page rank score tag, ids as numbers, the score as a decimal")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 MAX_BYTES = 1 << 26
@@ -87,6 +93,8 @@ def read_rows(path: str | os.PathLike[str], ids: TextIds | None = None) -> RunRo
     start = text.index(b"\n") + 1 if n_skipped and b"\n" in text else len(text) if n_skipped else 0
     is_table = ids is None and b"\t" in text[start : start + 200]
     rows.diagnosis = _wrong_separator(text, start) or _swapped_trec_columns(text, start)
+    if ids is None and not rows.diagnosis:
+        rows.diagnosis = _text_column(text, start)
     table = _table(text, start) if is_table else None
     if table is not None:
         lines = np.arange(1 + n_skipped, len(table) + 1 + n_skipped, dtype=np.int64)
@@ -156,14 +164,28 @@ def _first_lines(text: bytes, start: int) -> list[bytes]:
 
 
 def _wrong_separator(text: bytes, start: int) -> str:
-    """A diagnosis when all lines have two or three columns by another separator than the tab; else empty."""
+    """A diagnosis when another separator than the tab divides all lines into the columns of a run; else empty."""
     lines = _first_lines(text, start)
     if not lines or any(b"\t" in line for line in lines):
         return ""
     for separator, name in SEPARATORS.items():
-        counts = {line.count(separator) for line in lines}
-        if len(counts) == 1 and counts.pop() + 1 in TASK_OF_COLUMNS:
+        counts = {line.count(separator) + 1 for line in lines}
+        is_run = counts <= TASK_OF_COLUMNS.keys() or (counts == {TREC_COLUMNS} and separator != b" ")
+        if len(counts) == 1 and is_run:
             return f"{name} separate the columns, where tabs are expected (replace them by tabs)"
+    return ""
+
+
+def _text_column(text: bytes, start: int) -> str:
+    """A diagnosis when a column of ids has something else than a whole number in all first lines; else empty."""
+    rows = [_cells(line) for line in _first_lines(text, start)]
+    n_columns = len(rows[0]) if rows else 0
+    if len(rows) < 2 or n_columns not in ID_COLUMNS or any(len(row) != n_columns for row in rows):
+        return ""
+    for place, what in ID_COLUMNS[n_columns].items():
+        cells = [row[place - 1].strip() for row in rows]
+        if not any(_is_id(cell.removeprefix(b"-")) for cell in cells):
+            return f"column {place} has text such as {_shown(cells[0], 40)}, where {what} are expected as whole numbers"
     return ""
 
 

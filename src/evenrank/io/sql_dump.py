@@ -19,7 +19,7 @@ _CREATE = re.compile(rb"\s*CREATE TABLE (?:IF NOT EXISTS )?`?([^`\s(]+)`?")
 _COLUMN = re.compile(rb"\s+`([^`]+)`\s")
 _ESCAPE = re.compile(rb"\\(.)|''", re.DOTALL)
 _ESCAPED = {b"0": b"\0", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"Z": b"\x1a"}
-SHOWN = 40
+SHOWN_BYTES = 40
 """Bytes that a fault shows of what could not be read."""
 
 
@@ -87,7 +87,7 @@ def _rows(
             return True
         found = pattern.match(line, at)
         if found is None:
-            shown = line[at : at + SHOWN].decode("utf-8", "replace")
+            shown = line[at : at + SHOWN_BYTES].decode("utf-8", "replace")
             what = f"a row that is not {n_columns} values: {shown!r}"
             faults.add(path, number, f"{what}, at byte {at:,} of the line", "download the file again")
             return False

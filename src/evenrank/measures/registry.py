@@ -109,14 +109,14 @@ def measures_of(task: Task) -> tuple[Measure, ...]:
 
 
 def listed_measures(given: Named | Iterable[Named] | None) -> list[Named]:
-    """Names (joined by commas, or listed) and objects as a list; WrongTypeError for anything else."""
+    """Names (which commas may join) and objects as a list; WrongTypeError for anything else."""
     if given is None or isinstance(given, Measure):
         return [] if given is None else [given]
     if isinstance(given, str):
         return [part.strip() for part in given.split(",")] if given.strip() else []
     if not isinstance(given, Iterable):
         raise WrongTypeError(given, "measures", "a name, a measure, or a list of these")
-    return list(given)
+    return [named for one in given for named in (listed_measures(one) if isinstance(one, str) else [one])]
 
 
 def chosen_measures(given: Named | Iterable[Named], task: Task) -> tuple[Measure, ...]:

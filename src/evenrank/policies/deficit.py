@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from evenrank.core.allowed import PageCount, PageCountOrAll, Weight
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
-from evenrank.policies.diversification import counted_rows
 from evenrank.policies.greedy import TypeQueues, fill_columns, fill_row
 from evenrank.policies.optimal.compound import CompoundProblem
 from evenrank.policies.optimal.exchange import improve
-from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request, counted_rows
 from evenrank.policies.relevance import relevance_order, repeat_ranking
 
 

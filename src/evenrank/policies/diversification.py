@@ -17,24 +17,8 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget, background_target, blend
 from evenrank.policies.greedy import Chooser, TypeQueues, fill_row
-from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request, counted_rows, ignores_unknown
 from evenrank.policies.relevance import relevance_order
-
-
-def ignores_unknown(target: EstimatedTarget, request: Request) -> bool:
-    """Whether exposure of fully unknown pages counts for no group, as in Task 1 of 2021."""
-    return request.task == 1 and float(target.values[0]) == 0.0
-
-
-def counted_rows(
-    candidates: Candidates, target: EstimatedTarget, request: Request, alignment: Alignment | None = None
-) -> NDArray[np.float64]:
-    """Alignment rows by page type (divided, unless others are given), without the fully unknown cell where that does
-    not count."""
-    rows = (alignment or candidates.divided).rows.copy()
-    if ignores_unknown(target, request):
-        rows[:, 0] = 0.0
-    return rows
 
 
 def relevance_share(candidates: Candidates, task: Task, *, drop_unknown: bool = False) -> NDArray[np.float64] | None:

@@ -17,15 +17,18 @@ from evenrank.core.allowed import Share, Weight
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError, load_extra
-from evenrank.policies.diversification import (
-    background_share,
+from evenrank.policies.diversification import background_share, mixed_share, relevance_share
+from evenrank.policies.greedy import TypeQueues, fill_row
+from evenrank.policies.policy import (
+    Candidates,
+    CheckedPolicy,
+    Rankings,
+    Request,
+    TrainingTopic,
     counted_rows,
     ignores_unknown,
-    mixed_share,
-    relevance_share,
+    settings_of,
 )
-from evenrank.policies.greedy import TypeQueues, fill_row
-from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request, TrainingTopic, settings_of
 from evenrank.policies.relevance import relevance_order, scaled
 
 

@@ -15,9 +15,8 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
-from evenrank.policies.diversification import counted_rows
 from evenrank.policies.optimal.compound import CompoundProblem
-from evenrank.policies.policy import Candidates, CheckedPolicy, Policy, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Policy, Rankings, Request, counted_rows
 from evenrank.policies.relevance import relevance_order
 
 

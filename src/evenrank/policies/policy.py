@@ -122,6 +122,22 @@ class Request:
         return rank_weights(self.attention, self.length if n_ranks is None else n_ranks)
 
 
+def ignores_unknown(target: EstimatedTarget, request: Request) -> bool:
+    """Whether exposure of fully unknown pages counts for no group, as in Task 1 of 2021."""
+    return request.task == 1 and float(target.values[0]) == 0.0
+
+
+def counted_rows(
+    candidates: Candidates, target: EstimatedTarget, request: Request, alignment: Alignment | None = None
+) -> NDArray[np.float64]:
+    """Alignment rows by page type (divided, unless others are given), without the fully unknown cell where that does
+    not count."""
+    rows = (alignment or candidates.divided).rows.copy()
+    if ignores_unknown(target, request):
+        rows[:, 0] = 0.0
+    return rows
+
+
 @dataclass(frozen=True)
 class Rankings:
     """What a policy gives back."""

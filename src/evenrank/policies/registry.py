@@ -16,7 +16,7 @@ from evenrank.policies.diversification import Proportional, RelevanceShare
 from evenrank.policies.expected_exposure import Expohedron, FrankWolfe, PLRank
 from evenrank.policies.exposure_disparity import ExposureDisparity
 from evenrank.policies.exposure_lp import ExposureLP
-from evenrank.policies.greedy_measure import Greedy
+from evenrank.policies.greedy import Greedy
 from evenrank.policies.mixtures import BestOf, Filter, Fusion, Inferred, Union, inner_policies
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Policy, PolicyByTask

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from evenrank.core.allowed import Range
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
-from evenrank.policies.diversification import counted_rows
-from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request, counted_rows
 from evenrank.policies.relevance import relevance_order, repeat_ranking
 
 ADJUSTING_STEPS = 34

@@ -19,8 +19,8 @@ from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.io.columns import LARGEST, SHOWN_PER_KIND, Faults, check_count
-from evenrank.io.group_targets import GroupTarget, joint_target, read_target
-from evenrank.io.groupings import Grouping, Groupings
+from evenrank.io.group_targets import WantedGroups, read_target
+from evenrank.io.groupings import Grouping
 from evenrank.io.item_groups import read_groups
 from evenrank.io.item_relevance import RelevantItems
 from evenrank.io.rankings import ITEMS, RankedItems, read_rankings, source_name
@@ -56,8 +56,7 @@ class RerankInputs:
     believed: NDArray[np.float64]
     """The expected relevance of each row."""
     scores: NDArray[np.float64]
-    groupings: Groupings
-    targets: Sequence[GroupTarget]
+    wanted: WantedGroups
     notes: tuple[str, ...] = ()
 
 
@@ -85,8 +84,7 @@ def read_inputs(items: object, groups: object, target: object | None, relevance:
         item=ranked.items,
         believed=believed,
         scores=believed if ranked.scores is None else ranked.scores,
-        groupings=wanted.groupings,
-        targets=wanted.targets,
+        wanted=wanted,
         notes=(*ranked.notes, *grouped.notes(), *wanted.notes, *_score_notes(ranked, relevance)),
     )
 
@@ -101,7 +99,7 @@ def refuse_large_queries(given: RerankInputs) -> None:
     if len(large := np.flatnonzero(lengths > MAX_ITEMS)):
         found = f"query {given.queries[large[0]]!r} has {lengths[large[0]]:,} items"
         raise EvenrankError(f"items: {found} (give up to {MAX_ITEMS:,} of each query, the most relevant ones)")
-    joint = given.groupings.joint()
+    joint = given.wanted.groupings.joint()
     n_kinds, n_groups = joint.rows.shape
     most = max(LEAST_CELLS, MAX_CELLS - CELLS_PER_ROW * len(given.item))
     for at in np.flatnonzero(np.minimum(lengths, n_kinds) * n_groups > most).tolist():
@@ -253,8 +251,8 @@ def rerank(
     given = read_inputs(items, groups, target, relevance)
     refuse_large_queries(given)
     read = parse_attention(check_attention(attention, k or int(np.diff(given.starts).max())))
-    parts = given.groupings.parts
-    shape = given.groupings.space.shape
+    parts = given.wanted.groupings.parts
+    shape = given.wanted.groupings.space.shape
     job = _Job(chosen, n_rankings, k, read, shape, tuple((part.name, part.groups) for part in parts), seed)
     has_target = np.ones(len(given.queries), bool)
     queries = _queries(given, shape, has_target, is_sequence=n_rankings > 1)
@@ -300,12 +298,13 @@ def _queries(
 
     They come one after the other, and `has_target` is filled meanwhile: all of them at once would fill the memory.
     """
-    starts, joint, targets = given.starts, given.groupings.joint(), given.targets
-    step = max(1, CELLS_AT_ONCE // max(math.prod(shape), *(one.width for one in targets)))
+    starts, joint = given.starts, given.wanted.groupings.joint()
+    step = max(1, CELLS_AT_ONCE // max(math.prod(shape), given.wanted.width))
     for first in range(0, len(given.query), step):
         numbers = given.query[first : first + step]
-        has_target[first : first + step] = np.all([one.rows(numbers).sum(axis=1) > 0.0 for one in targets], axis=0)
-        target = _full(joint_target(targets, numbers), shape)
+        known = given.wanted.joint(numbers)
+        has_target[first : first + step] = known.sum(axis=1) > 0.0
+        target = _full(known, shape)
         for at, query in enumerate(numbers.tolist()):
             rows = slice(int(starts[first + at]), int(starts[first + at + 1]))
             kinds, kind = np.unique(joint.page_type[given.item[rows]], return_inverse=True)

@@ -31,6 +31,7 @@ from evenrank.scoring.ranked_pages import RankedPages, count_repeats, scored_pag
 from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.scorer import defined, mean_of_defined, score_batches
 from evenrank.scoring.topic_truth import DENSE_TARGET, TopicTruth, topic_view
+from evenrank.trec.assessment.pool import counted_runs
 from evenrank.trec.collection import Collection, as_collection, as_run
 from evenrank.trec.judged_pages import check_scope, judged_pages
 from evenrank.trec.judged_pages import judged_only as without_unjudged
@@ -76,6 +77,8 @@ def evaluate(
     of the protocol's), and of the measures to compute in place of the usual ones (`nDCG@10`). Any setting of the
     protocol can be changed by name; `depth` and `rankings` set the scored depth of both tasks.
 
+    Runs that the campaign of the judgments has withdrawn are left out, which the notes say.
+
     `uncertainty` names what intervals should carry: topics, missing, errors, judgments, target, or `all`. The results
     then have `.uncertainty`, by task, from so many `draws` of what is unknown by the model `assume` (a file, a dict, an
     `Uncertainty`).
@@ -90,12 +93,14 @@ def evaluate(
     loaded = [as_run(opened, run) for run in given]
     loaded.sort(key=lambda run: run.name)
     _check_names(loaded)
+    opened, loaded, about = without_withdrawn(opened, loaded)
     chosen = settle_protocol(protocol, **settings)
     wanted = {task: chosen_measures(measures, task) for task in sorted({run.task for run in loaded})}
     scope = None if bounds is None else check_scope(bounds)
     space = protocol_space(opened, chosen, named)
     evaluation = _Evaluation(opened, chosen, space, named, wanted)
     results = evaluation.results(loaded)
+    results = replace(results, notes=(*about, *results.notes))
     if scope is not None:
         from evenrank.scoring.score_bounds import bounds_of_runs
 
@@ -105,6 +110,19 @@ def evaluate(
     from evenrank.scoring.uncertain_items import uncertain_results
 
     return replace(results, uncertainty=uncertain_results(opened, loaded, results, space, *unknown, draws))
+
+
+def without_withdrawn(collection: Collection, runs: Sequence[Run]) -> tuple[Collection, list[Run], tuple[str, ...]]:
+    """The runs that the campaign of the judgments has not withdrawn, with what readers of their scores should know.
+
+    The collection that comes back asks no more: it scores whatever is made of these runs. An error when none is left.
+    """
+    if collection.campaign is None:
+        return collection, list(runs), ()
+    counted, notes = counted_runs(collection.campaign, runs)
+    if runs and not counted:
+        raise EvenrankError(f"no run to score: {notes[0]}")
+    return replace(collection, campaign=None), counted, notes
 
 
 def _check_names(runs: Sequence[Run]) -> None:
@@ -316,10 +334,10 @@ def score_files(
     Topics whose judgments do not say what was judged keep all their pages.
     """
     opened = as_collection(collection)
-    runs = read_runs(paths, opened.text_ids)
+    opened, runs, about = without_withdrawn(opened, read_runs(paths, opened.text_ids))
     if judged_only:
         runs = [judged_part(run, opened) for run in runs]
-    return evaluate(
+    results = evaluate(
         opened,
         runs,
         protocol,
@@ -331,6 +349,7 @@ def score_files(
         draws=draws,
         **(settings or {}),
     )
+    return replace(results, notes=(*about, *results.notes))
 
 
 def judged_part(run: Run, collection: Collection) -> Run:

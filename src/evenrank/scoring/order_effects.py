@@ -22,7 +22,7 @@ from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.progress import track
-from evenrank.scoring.evaluate import given_runs, joined_groups, judged_part
+from evenrank.scoring.evaluate import given_runs, joined_groups, judged_part, without_withdrawn
 from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.rejudged import scorer
 from evenrank.scoring.scorer import mean_of_defined
@@ -128,18 +128,19 @@ def order_effects(
 ) -> list[OrderEffects]:
     """What changes the order of runs, by task: the target's blend, the pool, assessors, and wrong attributes.
 
-    `judgments` is a judgments file, without which nothing is known of assessors. `pool` is that of the topics; by
+    `judgments` is a judgments file, without which nothing is known of assessors; the leaderboard is that of the
+    collection, which `with_judgments` gives the judgments of the file. `pool` is that of the topics; by
     default the one that the runs themselves give at the scored depth.
     """
     opened = as_collection(collection)
-    loaded = [as_run(opened, run) for run in given_runs(runs)]
+    opened, loaded, about = without_withdrawn(opened, [as_run(opened, run) for run in given_runs(runs)])
     base = settle_protocol(settle_protocol(protocol, **settings), n_resamples=2, operation_order="any")
     named = joined_groups(groups)
     votes = [] if judgments is None else _votes(judgments, opened)
     pooled = pool if pool is None or isinstance(pool, Pool) else read_pool(pool).with_ids(opened.text_ids)
     return [
         _Leaderboard(opened, [run for run in loaded if run.task == task], base, named, n_draws, seed).effects(
-            votes, pooled
+            votes, pooled, about
         )
         for task in sorted({run.task for run in loaded})
     ]
@@ -172,10 +173,10 @@ class _Leaderboard:
         self.base = self._means(self.collection, self.protocol)
         self.first = self._winner(self.base)
 
-    def effects(self, votes: Sequence[Vote], pool: Pool | None) -> OrderEffects:
+    def effects(self, votes: Sequence[Vote], pool: Pool | None, about: Sequence[str] = ()) -> OrderEffects:
         """All effects that the data allow."""
         found = list(track(self._targets(), "targets", len(BLENDS), "target"))
-        notes = []
+        notes = list(about)
         is_pooled = any(topic.assessed_docs is not None for topic in self.collection.topics)
         if is_pooled:
             found += self._without_runs(pool)

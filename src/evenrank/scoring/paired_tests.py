@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ MAX_EXACT = 16
 """Up to this number of topics that differ, all 2ⁿ sign patterns are counted."""
 N_SAMPLES = 100_000
 """Sign patterns drawn when there are more."""
-_BATCH = 10_000
+SIGNS_AT_ONCE = 10_000_000
+"""Signs drawn together: patterns of a hundred thousand queries would fill the memory."""
 
 
 def randomisation_p(differences: NDArray[np.float64], seed: int = 0) -> float:
@@ -30,8 +31,7 @@ def randomisation_p(differences: NDArray[np.float64], seed: int = 0) -> float:
         return float((np.abs((2.0 * patterns - 1.0) @ moved) >= observed).mean())
     rng = derive(seed, "randomisation test", len(moved))
     n_extreme = 0
-    for _ in range(0, N_SAMPLES, _BATCH):
-        signs = 2.0 * rng.integers(0, 2, (_BATCH, len(moved)), dtype=np.int8) - 1.0
+    for signs in _sign_patterns(len(moved), rng):
         n_extreme += int((np.abs(signs @ moved) >= observed).sum())
     return (n_extreme + 1) / (N_SAMPLES + 1)
 
@@ -49,11 +49,18 @@ def randomisation_p_of_rows(differences: NDArray[np.float64], seed: int = 0) -> 
         observed = np.abs(moved.sum(axis=0)) * (1.0 - 1e-12)
         rng = derive(seed, "randomisation test", n)
         n_extreme = np.zeros(len(rows), np.intp)
-        for _ in range(0, N_SAMPLES, _BATCH):
-            signs = 2.0 * rng.integers(0, 2, (_BATCH, n), dtype=np.int8) - 1.0
+        for signs in _sign_patterns(n, rng):
             n_extreme += (np.abs(signs @ moved) >= observed).sum(axis=0)
         found[rows] = (n_extreme + 1) / (N_SAMPLES + 1)
     return [float(p) for p in found]
+
+
+def _sign_patterns(n_topics: int, rng: np.random.Generator) -> Iterator[NDArray[np.float64]]:
+    """`N_SAMPLES` random patterns of signs, some at a time."""
+    step = max(1, min(10_000, SIGNS_AT_ONCE // n_topics))
+    for first in range(0, N_SAMPLES, step):
+        bits = rng.integers(0, 2, (min(step, N_SAMPLES - first), n_topics), dtype=np.int8)
+        yield np.asarray(2.0 * bits - 1.0, np.float64)
 
 
 def t_test_p(differences: NDArray[np.float64], seed: int = 0) -> float:

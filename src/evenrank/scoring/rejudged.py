@@ -11,7 +11,7 @@ import numpy as np
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import Run, Topic
 from evenrank.measures.registry import MAIN
-from evenrank.scoring.evaluate import evaluate
+from evenrank.scoring.evaluate import evaluate, without_withdrawn
 from evenrank.scoring.protocol_settings import ProtocolSettings
 from evenrank.scoring.sensitivity import kendall_tau
 from evenrank.trec.assessment.files import with_judgments
@@ -32,7 +32,7 @@ def scorer(
     def score(run: Run, topics: Sequence[Topic]) -> dict[int, float]:
         if not any(len(topic.rel_docs) for topic in topics if topic.id in run.topic_ids):
             return {}
-        rejudged = collection.with_topics(topics)
+        rejudged = replace(collection.with_topics(topics), campaign=None)
         [result] = evaluate(rejudged, run, protocol, groups, **few).runs
         return {topic: values[result.main_measure] for topic, values in result.topics.items()}
 
@@ -59,16 +59,17 @@ def machine_leaderboards(
 ) -> list[MachineLeaderboard]:
     """How runs rank with each source of machine judgments beside people's, for each task.
 
-    Only topics that people have judged are scored, to the same tiers; each side has its own relevant pages.
+    Only topics that people have judged are scored, to the same tiers; each side has its own relevant pages. Withdrawn
+    runs are left out.
     """
-    by_people = with_judgments(collection, judgments)
+    by_people, counted, _ = without_withdrawn(with_judgments(collection, judgments), list(runs))
     number = pages_in(judgments, collection.text_ids)
     grades: dict[str, dict[int, dict[int, int]]] = {}
     for entry in machine_judgments(judgments):
         page = entry.page if number is None else int(number[entry.page])
         grades.setdefault(entry.source, {}).setdefault(entry.topic, {})[page] = entry.grade
     score = scorer(collection, protocol, groups)
-    loaded = sorted(runs, key=lambda run: (run.task, run.name))
+    loaded = sorted(counted, key=lambda run: (run.task, run.name))
     people = {run.name: score(run, by_people.topics) for run in loaded}
     found = []
     for source, by_topic in grades.items():

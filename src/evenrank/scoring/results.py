@@ -214,6 +214,16 @@ class Results(TableResult):
         scores = {run.run: run.scores[main.key] for run in chosen}
         return sorted(chosen, key=lambda run: (math.isnan(scores[run.run]), sign * scores[run.run], run.run))
 
+    def notes_of(self, task: Task) -> list[str]:
+        """What readers of a task's scores should know, each once; of some runs only with their names."""
+        runs = self.of_task(task)
+        about: dict[str, list[str]] = {}
+        for run in runs:
+            for note in run.notes:
+                about.setdefault(note, []).append(run.run)
+        of_runs = (note if len(names) == len(runs) else f"{', '.join(names)}: {note}" for note, names in about.items())
+        return [*self.notes, *of_runs]
+
     @property
     def tasks(self) -> tuple[Task, ...]:
         """The tasks that the runs are of."""

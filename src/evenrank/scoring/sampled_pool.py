@@ -27,7 +27,7 @@ from evenrank.core.target import group_target
 from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError, listed
 from evenrank.measures.awrf import awrf_rows
-from evenrank.scoring.evaluate import given_runs, joined_groups
+from evenrank.scoring.evaluate import given_runs, joined_groups, without_withdrawn
 from evenrank.scoring.intervals import Interval, pooled_interval
 from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
 from evenrank.scoring.ranked_pages import DENSE_ALIGNMENT, RankedPages, align_pages, scored_pages
@@ -140,10 +140,10 @@ def sampled_scores(
     opened = as_collection(collection)
     chosen = settle_protocol(protocol, **settings)
     space = protocol_space(opened, chosen, joined_groups(groups))
-    loaded = [as_run(opened, run) for run in given_runs(runs)]
+    opened, loaded, about = without_withdrawn(opened, [as_run(opened, run) for run in given_runs(runs)])
     whole, drawn = (one if isinstance(one, Pool) else read_pool(one) for one in (pool, sample))
     _check(loaded, chosen, space)
-    notes: list[str] = []
+    notes = list(about)
     topics = list(_sampled_topics(opened, whole.with_ids(opened.text_ids), drawn.with_ids(opened.text_ids), notes))
     if not topics:
         raise EvenrankError("\n".join(["no topic can be estimated", *notes]))

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
-from evenrank.core.exposure import Attention, Cascade, parse_attention
+from evenrank.core.exposure import LOG, Attention, Cascade, parse_attention
 from evenrank.core.problem import JudgedItems, QueryBatch
 from evenrank.core.protocol import PAPER_2021, Protocol
 from evenrank.core.settings import Settings
 from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.io.columns import Faults, check_count
-from evenrank.io.group_targets import WantedGroups, joint_target, read_target
+from evenrank.io.group_targets import WantedGroups, read_target
 from evenrank.io.groupings import Groupings
 from evenrank.io.item_groups import read_groups
 from evenrank.io.item_relevance import RelevantItems, read_relevance
@@ -88,12 +88,14 @@ def score(
     items or item → grade, a data frame, a qrels file. `target`: `relevant` (as the relevant items, the default with
     relevance), `population` (as all items with groups, the default without), `equal`, or shares by group, for all
     queries or for each query. `measures`: names of `MEASURES`, with a depth as in `nDCG@10`, objects, or `all`.
-    `attention`: how people read, as a text (`log`, `dcg`, `rbp:0.8`, `reciprocal`, `uniform`, `table:FILE`) or a list
-    of weights, rank 1 first; nDCG uses it as well; `log` by default. `missing`: whether a query that a system does not
-    answer is left out of its means (`skip`) or counts as an empty ranking (`empty`); a note says which.
+    `attention`: how people read, as a text (`log`, `dcg`, `rbp:0.8`, `gerr:0.8,0.5`, `reciprocal`, `uniform`,
+    `table:FILE`) or a list of weights, rank 1 first; `log` by default. nDCG uses it as well, but keeps `log` beside
+    `gerr`, which needs relevance. `missing`: whether a query that a system does not answer is left out of its means
+    (`skip`) or counts as an empty ranking (`empty`); a note says which.
 
-    Several groupings are measured over the intersections of their groups, and AWRF of each alone as well. The unknown
-    group counts neither in exposure nor in the target. All faults of all inputs are reported at once, with their rows.
+    Several groupings are measured over the intersections of their groups, and AWRF of each alone as well; a target that
+    follows items is that of their intersections, and stated shares of the groupings are multiplied. The unknown group
+    counts neither in exposure nor in the target. All faults of all inputs are reported at once, with their rows.
 
     `protocol` scores files of a campaign as its organisers do: `trec-2019`, `trec-2020` or `fairweb-1`. Rankings,
     relevance and, where the campaign has them, groups, targets and `sequences` are then paths of its files (groups and
@@ -134,8 +136,8 @@ def score(
     if missing not in ("skip", "empty"):
         raise UnknownNameError("way to score missing queries", missing, ("skip", "empty"))
     model = parse_attention("log" if attention is None else attention)
-    if isinstance(model, Cascade):
-        raise EvenrankError(f"attention {str(model)!r} depends on relevance (score takes models of the rank alone)")
+    if isinstance(model, Cascade) and relevance is None:
+        raise EvenrankError(f"attention {str(model)!r} depends on relevance (give relevance)")
     faults = Faults()
     items = Vocabulary.empty()
     ranked = read_rankings(rankings, items, faults)
@@ -263,6 +265,11 @@ class ItemProblem:
         missing: Literal["empty", "skipped"] = "empty" if self.missing == "empty" else "skipped"
         return replace(OWN_DATA, attention=str(self.attention), missing_topic=missing)
 
+    @property
+    def gain_attention(self) -> Attention:
+        """The discount of nDCG, which depends on the rank alone."""
+        return LOG if isinstance(self.attention, Cascade) else self.attention
+
     @cached_property
     def _reach(self) -> Floats:
         """Attention of the first n ranks, for every n."""
@@ -297,22 +304,15 @@ class ItemProblem:
         """Shares of items in the intersections in which every grouping is known, the unknown one first."""
         if self.wanted is None:
             return Alignment(np.zeros((1, 2)), np.zeros(self.n_items, np.intp))
-        groupings = self.wanted.groupings
-        joint = groupings.joint()
-        if len(groupings.parts) == 1:
-            return joint
-        is_known = np.zeros(groupings.space.shape, bool)
-        is_known[tuple(slice(1, None) for _ in groupings.parts)] = True
-        cells = np.concatenate([[0], np.flatnonzero(is_known)])
-        return Alignment(joint.rows[:, cells], joint.page_type)
+        return self.wanted.groupings.known_joint()
 
     def batches(self) -> Iterator[tuple[slice, QueryBatch]]:
         """Some pairs at a time: groups of all of them at once would fill the memory."""
-        alignments, targets = [self.joint], []
+        alignments = [self.joint]
         if self.wanted is not None:
             alignments += [part.alignment for part in self.wanted.groupings.parts]
-            targets = self.wanted.targets
-        widest = max(*(max(one.rows.shape) for one in alignments), *(one.width for one in targets), 2)
+        of_target = 2 if self.wanted is None else self.wanted.width
+        widest = max(*(max(one.rows.shape) for one in alignments), of_target, 2)
         step = max(1, CELLS_AT_ONCE // widest)
         protocol = self.protocol
         for first in range(0, len(self.query), step):
@@ -325,7 +325,7 @@ class ItemProblem:
         return QueryBatch(
             protocol=protocol,
             attention_model=self.attention,
-            gain_attention=self.attention,
+            gain_attention=self.gain_attention,
             items=items,
             pairs=self.pair[rows] - pairs.start,
             rankings=self.ranking[rows],
@@ -345,7 +345,7 @@ class ItemProblem:
     def _target(self, pairs: slice) -> Floats:
         if self.wanted is None:
             return np.zeros((pairs.stop - pairs.start, self.joint.n_groups))
-        return self.scaled_target(joint_target(self.wanted.targets, self.query[pairs]), pairs)
+        return self.scaled_target(self.wanted.joint(self.query[pairs]), pairs)
 
     def scaled_target(self, shares: Floats, pairs: slice) -> Floats:
         """Shares of the target as amounts of attention, with a column for the unknown group."""

@@ -26,7 +26,6 @@ from evenrank.core.records import NO_CLASS, Run, Task
 from evenrank.core.target import blend
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
-from evenrank.io.groupings import Grouping
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import as_measure
 from evenrank.measures.worst_case import (
@@ -253,12 +252,13 @@ class ItemLimits:
     """Whether these are the relevant items."""
 
     def bounds(self, batch: QueryBatch, pair: int, name: str, open_items: Ints) -> Bound | None:
-        """Bounds of AWRF or EE-L of one pair of a batch of one; None for more groups than can be worked out.
+        """Bounds of AWRF or EE-L of one pair of a batch of one; None for more groups than can be worked out, and where
+        attention depends on relevance.
 
         `open_items` may be relevant, and belong to the target then.
         """
         n_groups = self.exposed.n_groups
-        if n_groups > MAX_CELLS:
+        if n_groups > MAX_CELLS or isinstance(batch.attention_model, Cascade):
             return None
         options = np.eye(n_groups, dtype=bool)
         options[0] = True
@@ -466,27 +466,20 @@ def _beside_one_grouping(problem: ItemProblem, batch: QueryBatch, part: str, pai
 
 
 def _limits(problem: ItemProblem, follows: str) -> dict[str, ItemLimits]:
-    """What is unknown of each grouping by its name, and under "" of their intersections.
-
-    A target over intersections is a product of targets, so with several groupings there are no bounds of one that
-    moves.
-    """
+    """What is unknown of each grouping by its name, and under "" of their intersections."""
     assert problem.wanted is not None
-    is_moving = follows in ("relevant", "population")
-    parts = problem.wanted.groupings.parts
-    found = {
-        part.name: ItemLimits(part.alignment, _followed(problem, part, follows), follows == "relevant")
-        for part in parts
+    is_relevant = follows == "relevant"
+    parts = {part.name: part.alignment for part in problem.wanted.groupings.parts}
+    return {
+        name: ItemLimits(alignment, _followed(problem, alignment, follows), is_relevant)
+        for name, alignment in {**parts, "": problem.joint}.items()
     }
-    if len(parts) == 1:
-        return {**found, "": found[parts[0].name]}
-    return found if is_moving else {**found, "": ItemLimits(problem.joint, None)}
 
 
-def _followed(problem: ItemProblem, part: Grouping, follows: str) -> Callable[[int], Floats] | None:
+def _followed(problem: ItemProblem, alignment: Alignment, follows: str) -> Callable[[int], Floats] | None:
     """Pair → mass by group of the items that its target follows."""
     if follows == "population":
-        total = part.alignment.total()
+        total = alignment.total()
         return lambda pair: total
     if follows != "relevant" or problem.relevance is None:
         return None
@@ -494,6 +487,6 @@ def _followed(problem: ItemProblem, part: Grouping, follows: str) -> Callable[[i
 
     def mass(pair: int) -> Floats:
         rows = slice(*np.searchsorted(judged.query, [problem.query[pair], problem.query[pair] + 1]).tolist())
-        return part.alignment.take(judged.item[rows]).total(judged.grade[rows])
+        return alignment.take(judged.item[rows]).total(judged.grade[rows])
 
     return mass

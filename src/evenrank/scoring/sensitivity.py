@@ -23,7 +23,7 @@ from evenrank.core.uncertainty import ErrorTable
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.progress import track
-from evenrank.scoring.evaluate import evaluate, given_runs, joined_groups, judged_part
+from evenrank.scoring.evaluate import evaluate, given_runs, joined_groups, judged_part, without_withdrawn
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
 from evenrank.scoring.scorer import defined, mean_of_defined
@@ -66,6 +66,8 @@ class Sensitivity(TableResult):
     """By task, variant and run."""
     topics: dict[Task, dict[str, dict[str, Topics]]]
     """The same by topic."""
+    about: tuple[str, ...] = ()
+    """What readers should know of the runs."""
 
     def changes(self, task: Task) -> list[VariantChange]:
         """How far each variant moves each run, with the interval over topics; as scored comes first and is left out."""
@@ -93,8 +95,8 @@ class Sensitivity(TableResult):
         return Table(columns, tuple(rows), f"Task {task}: changes of {MAIN[task].name}, paired by topic")
 
     def notes(self) -> list[str]:
-        """A warning for each task whose topics are too few to say anything."""
-        return [said for task in self.topics for said in few_topics_note(self._n_topics(task))]
+        """What is known of the runs, and a warning for each task whose topics are too few to say anything."""
+        return [*self.about, *(said for task in self.topics for said in few_topics_note(self._n_topics(task)))]
 
     def _n_topics(self, task: Task) -> int:
         return max(map(len, self.topics[task][BASE].values()))
@@ -144,7 +146,7 @@ def sensitivity(
     `seed` draws the half of each topic's relevant pages that a variant keeps, and the pages whose groups are wrong.
     """
     opened = as_collection(collection)
-    loaded = [as_run(opened, run) for run in given_runs(runs)]
+    opened, loaded, about = without_withdrawn(opened, [as_run(opened, run) for run in given_runs(runs)])
     chosen = settle_protocol(protocol, **settings)
     base = settle_protocol(chosen, n_resamples=2, operation_order="any")
     topics: dict[Task, dict[str, dict[str, Topics]]] = {}
@@ -168,7 +170,7 @@ def sensitivity(
         }
         for task, by_variant in topics.items()
     }
-    return Sensitivity(replace(chosen, operation_order="any"), scores, topics)
+    return Sensitivity(replace(chosen, operation_order="any"), scores, topics, about)
 
 
 def main_by_topic(

@@ -18,7 +18,6 @@ from evenrank.core.records import NO_CLASS, Task, Topic
 from evenrank.core.sparse_alignment import SparseAlignment, SparseVector
 from evenrank.core.sparse_target import SparseTarget, blended_part, unblended_part
 from evenrank.core.target import TrueTarget
-from evenrank.errors import EvenrankError
 from evenrank.scoring.ranked_pages import RankedPages, align_pages, align_pages_sparsely
 from evenrank.trec.collection import Collection
 from evenrank.trec.true_target import page_target, task1_target, task2_target, work_exposure
@@ -142,15 +141,6 @@ class TopicTruth:
     def target(self, task: Task) -> TrueTarget:
         """The target of a task as a value of its own type."""
         return TrueTarget(self.topic.id, self.space, self.task1_target if task == 1 else self.task2_target)
-
-    def dense_target(self, task: Task) -> NDArray[np.float64]:
-        """The target of a task by group; EvenrankError where there are too many groups to list."""
-        values = self.task1_target if task == 1 else self.task2_target
-        if isinstance(values, SparseTarget):
-            raise EvenrankError(
-                f"{self.space.n_groups:,} groups are too many to list; name fewer dimensions with --groups"
-            )
-        return values
 
     @cached_property
     def relevant(self) -> TrueRelevantPages:

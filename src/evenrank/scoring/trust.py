@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 N_RESAMPLES = 2_000
 MAX_TOPICS_NEEDED = 1_000_000
+VALUES_AT_ONCE = 1 << 23
+"""Values drawn together: all resamples of a hundred thousand queries at once would fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ def trust(
     """How far the order of runs can be trusted: ranks under resampled topics, and tests of all pairs.
 
     `measure` is by default the main one of the task. Only topics that all runs have, and on which the measure is
-    defined for all, are used. `power` and `level` decide which difference counts as detectable.
+    finite for all, are used. `power` and `level` decide which difference counts as detectable.
     """
     chosen = _task(results, task)
     found = results.main_of(chosen) if measure is None else results.computed(measure, chosen)
@@ -207,19 +209,29 @@ def _task(results: Results, task: Task | None) -> Task:
 
 
 def _shared_topics(results: Results, task: Task, measure: Measure) -> list[Any]:
-    """Topics that all runs of the task have, and on which the measure is defined for all."""
+    """Topics that all runs of the task have, and on which the measure is finite for all."""
     runs = results.of_task(task)
     shared = [topic for topic in runs[0].topics if all(topic in run.topics for run in runs)] if runs else []
-    return [topic for topic in shared if not any(math.isnan(run.topics[topic][measure.key]) for run in runs)]
+    return [topic for topic in shared if all(math.isfinite(run.topics[topic][measure.key]) for run in runs)]
 
 
 def _resampled_ranks(gains: NDArray[np.float64], n_resamples: int, seed: int) -> NDArray[np.intp]:
     """Rank of each run, from 1, in each resample of the topics; equal means share the better rank."""
     n_topics = gains.shape[1]
-    draws = derive(seed, "trust", n_topics).integers(0, n_topics, (n_resamples, n_topics))
-    counts = np.zeros((n_resamples, n_topics))
-    np.add.at(counts, (np.arange(n_resamples)[:, None], draws), 1.0)
-    return _ranks(counts @ gains.T / n_topics)
+    rng = derive(seed, "trust", n_topics)
+    means = []
+    for n in _parts(n_resamples, n_topics):
+        draws = rng.integers(0, n_topics, (n, n_topics))
+        counts = np.zeros((n, n_topics))
+        np.add.at(counts, (np.arange(n)[:, None], draws), 1.0)
+        means.append(counts @ gains.T / n_topics)
+    return _ranks(np.concatenate(means))
+
+
+def _parts(n_draws: int, n_values: int) -> list[int]:
+    """How many of the draws of `n_values` values to make at a time."""
+    step = max(1, VALUES_AT_ONCE // n_values)
+    return [min(step, n_draws - first) for first in range(0, n_draws, step)]
 
 
 def _ranks(means: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -239,11 +251,14 @@ def _tau_of_halves(gains: NDArray[np.float64], n_splits: int, seed: int) -> floa
     n_runs, n_topics = gains.shape
     rng = derive(seed, "halves", n_topics)
     half = n_topics // 2
-    places = rng.permuted(np.tile(np.arange(n_topics), (n_splits, 1)), axis=1)
-    left, right = (gains[:, part].mean(axis=2).T for part in (places[:, :half], places[:, half : 2 * half]))
     first, second = np.triu_indices(n_runs, 1)
-    agreement = np.sign(left[:, first] - left[:, second]) * np.sign(right[:, first] - right[:, second])
-    return float(agreement.mean())
+    agreement = 0.0
+    for n in _parts(n_splits, n_runs * n_topics):
+        places = rng.permuted(np.tile(np.arange(n_topics), (n, 1)), axis=1)
+        left, right = (gains[:, part].mean(axis=2).T for part in (places[:, :half], places[:, half : 2 * half]))
+        signs = np.sign(left[:, first] - left[:, second]) * np.sign(right[:, first] - right[:, second])
+        agreement += float(signs.sum())
+    return agreement / (n_splits * len(first))
 
 
 def _spreads(names: Sequence[str], means: NDArray[np.float64], ranks: NDArray[np.intp]) -> list[RankSpread]:
@@ -321,5 +336,5 @@ def _notes(results: Results, task: Task, topics: Sequence[Any]) -> list[str]:
     notes = []
     n_all = len({topic for run in results.of_task(task) for topic in run.topics})
     if len(topics) < n_all:
-        notes.append(f"compared on the {len(topics)} topics that all runs have, of {n_all}")
+        notes.append(f"compared on {len(topics)} of {n_all} topics, those on which all runs have a finite value")
     return notes + few_topics_note(len(topics))

@@ -97,7 +97,7 @@ def _item_data(
     rank, at = problem.rank[kept], np.searchsorted(items, ranked)
     best = np.full(len(items), np.inf)
     np.minimum.at(best, at, rank + 1.0)
-    weights = np.asarray(problem.attention.weights(int(rank.max(initial=0)) + 1), np.float64)
+    weights = page_attention(problem.attention, rank, problem.ranking[kept], problem._gains[kept] > 0.0)
     grade = np.zeros(len(items))
     grade[np.searchsorted(items, keys)] = grades
     topic = items // n_items
@@ -114,7 +114,7 @@ def _item_data(
     return UncertainData(
         topic=topic,
         topic_names=tuple(problem.ranked.queries.names[query] for query in queries.tolist()),
-        attention=np.bincount(at, weights[rank], minlength=len(items)).astype(np.float64),
+        attention=np.bincount(at, weights, minlength=len(items)).astype(np.float64),
         judged=JudgedRanks(topic, best, grade > 0.0, is_judged),
         dimensions=(_item_dimension(part, items % n_items),),
         join=lambda tables: tables[0],
@@ -155,7 +155,7 @@ def _runs(
         batch = QueryBatch(
             protocol=problem.protocol,
             attention_model=problem.attention,
-            gain_attention=problem.attention,
+            gain_attention=problem.gain_attention,
             items=problem.item[rows],
             pairs=pair,
             rankings=np.unique(problem.ranking[rows], return_inverse=True)[1].reshape(-1),

@@ -18,6 +18,7 @@ from evenrank.core.text_ids import FILE_NAME as IDS_FILE
 from evenrank.core.text_ids import TextIds, load_text_ids
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
+from evenrank.io.judgment_record import CampaignRuns
 from evenrank.io.locking import Lease
 from evenrank.io.name_lists import PageNames
 from evenrank.trec.arrays import (
@@ -70,6 +71,8 @@ class Collection:
     """How often the groups of each page occur, for the dimensions that count."""
     other_topics: tuple[Topic, ...] | None = None
     """Topics in place of those on disk; None for those on disk."""
+    campaign: CampaignRuns | None = None
+    """What the judgments say of the runs of their campaign; None where they say nothing."""
     _leases: tuple[Lease, ...] = field(default=(), repr=False, compare=False)
     """Keep the folders of data and index while this collection is open, even if other processes replace both."""
 
@@ -78,9 +81,14 @@ class Collection:
         """The collection in a folder that `collection import` or `collection generate` made.
 
         `manifest` names another version than the one that the collection has now: data that wait for their index, or
-        the version that another process uses, as long as that process keeps it.
+        the version that another process uses, as long as that process keeps it. Where no folder has it, `path` may be
+        a name of ir_datasets, such as `trec-fair/2021/eval`, whose files are in the cache of that package.
         """
         folder = Path(path)
+        if not folder.exists():
+            from evenrank.trec.ir_dataset import cached_collection  # which imports files, and so this module
+
+            folder = cached_collection(folder.as_posix()) or folder
         if manifest is not None:
             try:
                 return cls._opened(folder, manifest)
@@ -115,6 +123,7 @@ class Collection:
             size_bytes=array("size_bytes") if _has_titles(data, manifest) else None,
             page_views=array("page_views") if "page_views.npy" in manifest.files else None,
             counts={name: GroupCounts(*map(array, counts_files(name))) for name in manifest.counted},
+            campaign=CampaignRuns(**manifest.campaign) if manifest.campaign else None,
             _leases=leases,
         )
         _check_shapes(opened)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from evenrank.errors import EvenrankError, Fault, InputError, input_error, reaso
 from evenrank.garbage import rare_collections
 from evenrank.io.articles import open_articles, read_corpus_facts
 from evenrank.io.atomic import sync_tree
+from evenrank.io.judgment_record import CampaignRuns, read_judgment_record
 from evenrank.io.metadata import ForeignFieldError, Metadata, has_text_ids, leading_fields, read_metadata
 from evenrank.io.name_lists import NameLists
 from evenrank.io.page_views import read_page_views
@@ -145,6 +146,7 @@ def import_locked(
                 data_date=files.date or data_date((files.corpus, files.metadata)),
                 own_dimensions={dimension.name: own_record(dimension) for dimension in files.dimensions},
                 has_text_ids=ids is not None,
+                campaign=_campaign(files),
                 language=language,
             ),
             at_once=at_once,
@@ -160,6 +162,13 @@ def import_locked(
         raise
     remove_old_data(folder)
     return Collection.open(folder, manifest)
+
+
+def _campaign(files: ImportFiles) -> dict[str, Any]:
+    """What the records beside files of judgments say of the runs of their campaigns; empty where none says anything."""
+    records = [read_judgment_record(path) for path in (*files.eval_topics, *files.qrels)]
+    found = CampaignRuns.together([record.campaign for record in records if record is not None])
+    return asdict(found) if found != CampaignRuns() else {}
 
 
 def _language(files: ImportFiles) -> str:

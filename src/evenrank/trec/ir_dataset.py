@@ -14,7 +14,8 @@ from urllib.parse import quote
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.trec.download import download_fault, fetch_file, source_base
-from evenrank.trec.import_files import ImportFiles
+from evenrank.trec.import_files import ImportFiles, import_collection
+from evenrank.trec.manifest import previous_manifest
 from evenrank.trec.sources import LARGE, OfficialFile, official_files
 
 HOME = "IR_DATASETS_HOME"
@@ -31,6 +32,11 @@ class IrDataset:
     corpus: str
     topics: str | None = None
     eval_topics: tuple[str, ...] = ()
+    """The file with judgments first."""
+
+    @property
+    def topic_files(self) -> tuple[str, ...]:
+        return (*([self.topics] if self.topics else []), *self.eval_topics)
 
 
 _OF_2021 = ("trec_metadata.json.gz", "trec_corpus.json.gz")
@@ -72,8 +78,7 @@ def ir_dataset_files(
     """
     if name not in IR_DATASETS:
         raise UnknownNameError("data set of ir_datasets", name, IR_DATASETS)
-    dataset = IR_DATASETS[name]
-    folder = Path(home or os.environ.get(HOME) or Path.home() / ".ir_datasets")
+    dataset, folder = IR_DATASETS[name], _cache_folder(home)
     wanted = [*([dataset.metadata] if metadata is None else []), *([dataset.topics] if dataset.topics else [])]
     wanted += [*dataset.eval_topics, *([dataset.corpus] if with_text else [])]
     found: dict[str, Path] = {}
@@ -95,15 +100,54 @@ def ir_dataset_files(
 
 def _cached(facts: OfficialFile, folder: Path, source: str | None) -> Path:
     """The file in the cache; downloaded where neither the cache nor ir_datasets' folder of local copies has it."""
+    if present := _present(facts, folder):
+        return _checked(present, facts)
     path = folder / CACHE / PATHS[facts.name]
-    for present in (path, folder / "downloads" / str(facts.md5)):
-        if present.exists():
-            if fault := download_fault(present, facts, with_md5=present.stat().st_size <= LARGE):
-                raise EvenrankError(f"{present}: {fault} (remove it, so that it is downloaded again)")
-            return present
     path.parent.mkdir(parents=True, exist_ok=True)
     url = (None if source else facts.url) or source_base(source) + quote(facts.name)
     return fetch_file(path, url, facts)
+
+
+def _present(facts: OfficialFile, folder: Path) -> Path | None:
+    """The file in the cache or among local copies, if it is there."""
+    places = (folder / CACHE / PATHS[facts.name], folder / "downloads" / str(facts.md5))
+    return next((path for path in places if path.exists()), None)
+
+
+def _checked(path: Path, facts: OfficialFile) -> Path:
+    """The file; EvenrankError when its size or sum is another one."""
+    if fault := download_fault(path, facts, with_md5=path.stat().st_size <= LARGE):
+        raise EvenrankError(f"{path}: {fault} (remove it, so that it is downloaded again)")
+    return path
+
+
+def cached_collection(name: str) -> Path | None:
+    """Where the collection of a data set is whose pages and judgments the cache has; None where they are not there.
+
+    It is made beside the files when it is first asked for, without texts. `trec-fair/2021` has all topics of its parts.
+    """
+    if name not in IR_DATASETS:
+        return None
+    parts = [part for key, part in IR_DATASETS.items() if key == name or key.startswith(f"{name}/")]
+    folder, known = _cache_folder(None), official_files()
+    named = dict.fromkeys(one for part in parts for one in (part.metadata, *part.topic_files))
+    found = {one: path for one in named if (path := _present(known[one], folder))}
+    judged = [part.topic_files[0] for part in parts if part.topic_files]
+    if parts[0].metadata not in found or not found.keys() & set(judged):
+        return None
+    made = folder / CACHE / "evenrank" / name.removeprefix(f"{CACHE}/").replace("/", "-")
+    earlier = previous_manifest(made)
+    sources = {source.path for source in earlier.sources.values()} if earlier else set()
+    if sources != {str(path.resolve()) for path in found.values()}:
+        checked = {one: _checked(path, known[one]) for one, path in found.items()}
+        topics = next((checked[part.topics] for part in parts if part.topics in checked), None)
+        eval_topics = tuple(checked[one] for part in parts for one in part.eval_topics if one in checked)
+        import_collection(made, ImportFiles(checked[parts[0].metadata], topics, eval_topics))
+    return made
+
+
+def _cache_folder(home: FilePath | None) -> Path:
+    return Path(home or os.environ.get(HOME) or Path.home() / ".ir_datasets")
 
 
 def _advice(facts: OfficialFile, folder: Path) -> str:

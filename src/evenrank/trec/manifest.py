@@ -76,6 +76,8 @@ class Manifest:
     """Dimensions of the user's own by name: field, label, source and shares (`trec.own_dimension`)."""
     has_text_ids: bool = False
     """Whether the ids of pages are text; inside, pages have the numbers of `evenrank.core.text_ids`."""
+    campaign: dict[str, Any] = field(default_factory=dict)
+    """What the records beside imported judgments say of runs (`io.judgment_record.CampaignRuns`); empty without one."""
     language: str = "en"
     """Code of the language of the articles."""
     index_folder: str = "index"
@@ -92,8 +94,8 @@ def _no_collection(folder: Path) -> str:
     if name in IR_DATASETS and not folder.exists():
         made = name.replace("/", "-")
         return (
-            f"{name}: a data set of ir_datasets, not a collection (make one of its files, and name that: "
-            f"evenrank collection import {made} --ir-dataset {name})"
+            f"{name}: a data set of ir_datasets whose pages and judgments are not in its cache (download them, and "
+            f"make a collection: evenrank collection import {made} --ir-dataset {name})"
         )
     what = "a folder without a manifest" if folder.is_dir() else "no such folder"
     return (
@@ -156,7 +158,7 @@ def manifest_record(manifest: Manifest) -> dict[str, Any]:
     """What `parse_manifest` reads."""
     record = asdict(manifest)
     version = record.pop("format_version")
-    for optional in ("own_dimensions", "has_text_ids"):
+    for optional in ("own_dimensions", "has_text_ids", "campaign"):
         if not record[optional]:
             del record[optional]
     return record | {"format_version": version, CHECKSUM: record_checksum(record)}

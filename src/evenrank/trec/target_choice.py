@@ -11,7 +11,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,6 @@ from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.io.target_table import MAX_QUOTED, TableMapping, checked_shares, read_shares, shares_of_mapping
 from evenrank.trec.dimensions import DIMENSIONS
 
-TargetWord = Literal["track", "field", "equal", "world"]
 TARGET_WORDS: dict[str, str] = {
     "track": "half the candidates by relevance, half the world (the track's)",
     "field": "as the candidates are, by relevance",

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenrank.retrieval.encode import vector_cache, vector_graph
+from evenrank.retrieval.encode import vector_cache
 from evenrank.retrieval.encode.vector_cache import VectorCache, Vectors
 
 N_PAGES, N_DIMENSIONS, N_NEAR = 4000, 32, 100
-pytestmark = pytest.mark.skipif(not vector_graph.has_usearch(), reason="needs the extra ann")
+pytestmark = pytest.mark.skipif(not vector_cache.has_usearch(), reason="needs the extra ann")
 
 
 @pytest.fixture(autouse=True)
 def large_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_graph, "EXACT_UP_TO", 1000)
+    monkeypatch.setattr(vector_cache, "EXACT_UP_TO", 1000)
 
 
 def some_vectors(n: int, seed: int = 0) -> Vectors:
@@ -125,7 +125,7 @@ def test_graphs_and_encoders_live_in_one_process(tmp_path: Path) -> None:
     """Loading onnxruntime after usearch alone ends the process."""
     pytest.importorskip("onnxruntime")
     code = """
-from evenrank.retrieval.encode.vector_graph import index_type
+from evenrank.retrieval.encode.vector_cache import index_type
 index_type()(ndim=8, metric="cos", dtype="i8")
 import onnxruntime
 print(onnxruntime.get_available_providers())

@@ -87,6 +87,7 @@ def test_errors_do_not_have_the_password(address: str) -> None:
 
 def test_an_index_remembers_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PASSWORD_VARIABLE, raising=False)
+    assert remembered_address("opensearch://me:hid@den@a:9200/X") == "opensearch://me@a:9200/X"
     address = remembered_address("opensearch+https://me:p%40ss@a:9200,b:9200/wiki?tls=true")
     assert address == "opensearch+https://me@a:9200,b:9200/wiki?tls=true"
     assert parsed(address).login == ("me", "p@ss")

@@ -51,6 +51,13 @@ def test_a_name_is_one_reason_and_never_split(engine: TantivyEngine) -> None:
     assert found.reasons.of(1) == []
 
 
+def test_a_word_of_a_fixed_phrase_tells_nothing_alone(engine: TantivyEngine) -> None:
+    assert titles(evidence(engine, "Cycling", "tour").in_text) == ["2001 Tour de France", "An opera singer"]
+    found = evidence(engine, "Tour de France", "tour")
+    assert titles(found.in_text) == ["2001 Tour de France"]
+    assert found.reasons.of(1) == ["tour"]
+
+
 def test_words_that_are_no_name_may_be_apart_in_the_lead(engine: TantivyEngine) -> None:
     found = evidence(engine, "Religion of Peru")
     assert titles(found.in_lead) == ["Islam in Peru"]

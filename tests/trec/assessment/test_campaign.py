@@ -78,6 +78,17 @@ def test_another_run_of_a_known_name_is_refused(store: Store) -> None:
         load_pool(store, other, {})
 
 
+def test_a_pool_of_late_runs_alone_is_refused(store: Store) -> None:
+    """It would say that its topics are pooled to tier 1 alone, and take them out of Task 2."""
+    late = Pool(runs=(PooledRun("late", 1, "x"),), pages=(PooledPage(101, 1, 40, ("late",)),))
+    with pytest.raises(EvenrankError, match=r"lacks runs whose pages are being judged \(one, two\)"):
+        load_pool(store, late, {})
+    assert load_pool(store, replace(late, pages=(PooledPage(103, 1, 40, ("late",)),)), {}) == 1
+    withdraw_run(store, "two")
+    without = replace(late, runs=(*late.runs, POOL.runs[0]))
+    assert load_pool(store, without, {}) == 1
+
+
 def test_work_goes_tier_by_tier_over_all_topics(store: Store) -> None:
     assign_pages(store, ["Ada"], NONE)
     order = [(item.topic, item.page) for item in queue(store, "Ada")]

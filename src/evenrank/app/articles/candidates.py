@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.app.articles.collection_view import USUAL, dimensions_of
+from evenrank.app.articles.collection_view import USUAL, dimensions_of, is_about_one_gender, masks_of_rows
 from evenrank.app.articles.kept import kept_record
 from evenrank.app.articles.user_articles import SourceError, UserArticles, combine_sources
 from evenrank.app.pages.i18n import Message
-from evenrank.app.request.question import FIT, NothingFoundError, Question
-from evenrank.core.groups import GroupSpace
+from evenrank.app.request.budget import kinds_fault
+from evenrank.app.request.question import FIT, NothingFoundError, Question, QuestionError
+from evenrank.app.settings import WebSettings
+from evenrank.core.groups import Dimension, GroupSpace
 from evenrank.core.records import NO_CLASS, WORK_ORDER, Task
 from evenrank.core.types import Floats
 from evenrank.policies.relevance import Relevance
@@ -54,13 +51,17 @@ that of a brought article and certainty; a convention."""
 BROUGHT = 0.5
 """Probability that an article belongs to the project which somebody brought, before its words are looked at."""
 
+FEW_BIOGRAPHIES = 0.05
+"""Share of the relevance below which the biographies of a subject are no reason to count gender: of forty real
+subjects, places and things have up to 0.04, and others from 0.05 on."""
+
 
 @dataclass(frozen=True)
 class AppSource(SearchSource):
     """The search of the app. It does not search for each pair of groups: lists score alike and take less time."""
 
     n_per_group: int = 200
-    """Pages wanted of each region and each gender."""
+    """Pages wanted of each region, and of each other group that is searched for."""
 
     def candidates(self) -> CandidateSettings:
         """How many pages are looked at."""
@@ -83,27 +84,32 @@ TASKS: tuple[Task, ...] = (1, 2)
 
 
 def open_app_source(
-    collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED, kept_in: Path | None = None
+    collection: Collection, settings: WebSettings, choice: ModelChoice = UNTRAINED
 ) -> tuple[AppSource, dict[Task, BuildSettings]]:
     """The index of a collection as a source, and how to estimate the goal of each task.
+
+    Groups of people, such as genders, are not searched for where no totals of them are shown: whom only the search for
+    women finds, in a list of any goal, is a woman.
 
     Both are learned on the training topics, if there are any, once for each version of the collection (`kept_record`).
     Odds of groups are not among it: people are told that a goal follows the relevant articles, and see their shares.
     """
-    groups = own_group_counts(collection)
-    source = AppSource(Session.of(collection), n_pages, tuple(collection.masks), groups, choice=choice)
+    n_pages = settings.n_candidates
+    searched = tuple(one.name for one in collection.dimensions if settings.shows_totals or not one.is_personal)
+    source = AppSource(Session.of(collection), n_pages, searched, own_group_counts(collection), choice=choice)
     source.model()  # an index or a model that cannot be opened is an error now, and not of the first visitor
     information = collection.default_groups(BuildSettings().information)
-    settings = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
+    usual = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
 
     def learn() -> TaughtByTopics:
         calibrated = calibrate_source(source, collection.topics)
-        jobs = [RankingJob(source.session, calibrated, Relevance(), full_request(task), settings) for task in TASKS]
+        jobs = [RankingJob(source.session, calibrated, Relevance(), full_request(task), usual) for task in TASKS]
         sharpness = tuple(job.learned().settings.sharpness for job in jobs)
         return TaughtByTopics(calibrated.calibration, calibrated.count, sharpness)
 
-    learned = kept_record(collection, kept_in, "learned", (n_pages, choice.describe()), TaughtByTopics, learn)
-    goals = {task: replace(settings, sharpness=power) for task, power in zip(TASKS, learned.sharpness, strict=True)}
+    made_of = (n_pages, searched, choice.describe())
+    learned = kept_record(collection, settings.facts_folder, "learned", made_of, TaughtByTopics, learn)
+    goals = {task: replace(usual, sharpness=power) for task, power in zip(TASKS, learned.sharpness, strict=True)}
     return replace(source, calibration=learned.calibration, count=learned.count), goals
 
 
@@ -206,6 +212,8 @@ def _find_matches(
     question = fit_to_subject(state, question, task, found, is_own)
     settings = build_settings(state, question, task, is_own)
     prepared = Prepared(*build_candidates(state.collection, 0, task, found, settings))
+    if fault := kinds_fault(prepared.candidates.alignment):
+        raise QuestionError({"dimensions": fault})
     if not len(prepared.candidates):
         raise NothingFoundError({"within": "No article that matches is in these groups. Widen them."})
     order = np.argsort(found.page_ids)
@@ -259,7 +267,8 @@ def fit_to_subject(state: AppState, question: Question, task: Task, found: Found
     """The question with the dimensions in which its goal is as its subject is, where it asks for the goal that fits.
 
     Regions and the like are counted. Whether a subject is about women or men alone is told by its title, never by
-    counting: the choice would reveal something about people whom the reader chose.
+    counting: the choice would reveal something about people whom the reader chose. Gender does not count either where
+    hardly any article is a biography, such as among lakes.
     """
     if question.goal != FIT:
         return question
@@ -274,22 +283,18 @@ def fit_to_subject(state: AppState, question: Question, task: Task, found: Found
         near = within_groups(collection, found, settings)
         candidates = make_candidates(collection, 0, near, space, settings.divided, settings.within)
         kept = [one.dimension for one in field_concentrations(collection, candidates, space, settings)]
-    if "gender" in counted and is_about_one_gender(question.title, collection.manifest.language):
+    if "gender" in counted and (
+        is_about_one_gender(question.title, collection.manifest.language)
+        or (len(counted) > 1 and has_few_biographies(collection, found, known["gender"]))
+    ):
         kept.append("gender")
     return replace(question, as_subject=tuple(kept))
 
 
-@cache
-def _words_of_one_gender() -> Mapping[str, frozenset[str]]:
-    """Words of titles that are about women or men alone, by language."""
-    table = tomllib.loads(files("evenrank.app.articles").joinpath("one_gender.toml").read_text("utf-8"))
-    return {language: frozenset(words) for language, words in table.items()}
-
-
-def is_about_one_gender(title: str, language: str) -> bool:
-    """Whether the title of a subject says that it is about women or men alone."""
-    words = _words_of_one_gender().get(language, frozenset())
-    return any(word in words for word in re.findall(r"\w+", title.casefold()))
+def has_few_biographies(collection: Collection, found: Found, gender: Dimension) -> bool:
+    """Whether hardly any of the articles, by relevance, are about a person whose gender is recorded, whatever it is."""
+    are_people = masks_of_rows(collection, collection.rows_of(found.page_ids), gender) >> 1 > 0
+    return bool(found.relevance[are_people].sum() < FEW_BIOGRAPHIES * found.relevance.sum())
 
 
 def score_user_articles(state: AppState, question: Question, user_articles: UserArticles) -> Found:

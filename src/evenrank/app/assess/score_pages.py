@@ -26,10 +26,11 @@ from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.rejudged import MachineLeaderboard, machine_leaderboards, scorer
 from evenrank.scoring.report.campaign_report import campaign_report, zip_folder
 from evenrank.scoring.results import Results, RunResult
-from evenrank.trec.assessment.campaign import withdrawn_runs
+from evenrank.trec.assessment.campaign import campaign_runs
 from evenrank.trec.assessment.files import judgment_notes, with_judgments
 from evenrank.trec.assessment.leave_one_out import LeftOut, leave_one_out, stored_pool
 from evenrank.trec.assessment.machine import MachineAgreement, compare_with_people
+from evenrank.trec.assessment.pool import counted_runs
 from evenrank.trec.judged_pages import judged_at, judged_only, judged_pages
 
 DEPTHS = (5, 10, 20)
@@ -72,14 +73,8 @@ class Effects:
     @property
     def notes(self) -> list[str]:
         """What the command line says below its table, each once."""
-        of_runs = (note for run in self.results.runs for note in run.notes)
-        return list(dict.fromkeys([*self.about, *self.results.notes, *of_runs]))
-
-
-def counted_runs(judging: Judging) -> list[Run]:
-    """The runs of the server that were not withdrawn."""
-    gone = withdrawn_runs(judging.store)
-    return [run for run in judging.runs if run.name not in gone]
+        of_tasks = (note for task in self.results.tasks for note in self.results.notes_of(task))
+        return list(dict.fromkeys([*self.about, *of_tasks]))
 
 
 def effects(judging: Judging) -> Effects:
@@ -92,8 +87,8 @@ def _effects(judging: Judging) -> Effects:
     collection, protocol = judging.state.collection, judging.state.settings.protocol
     judged_collection = with_judgments(collection, judging.store)
     topics = judged_collection.topics
-    runs = counted_runs(judging)
-    results = evaluate(judged_collection, runs, protocol)
+    runs, _ = counted_runs(campaign_runs(judging.store), judging.runs)
+    results = evaluate(judged_collection, judging.runs, protocol)
     judged = {topic: pages for topic, pages in judged_pages(topics).items() if len(pages)}
     score = scorer(collection, protocol, "intersection")
     by_name = {run.name: run for run in runs}
@@ -156,8 +151,7 @@ def download_results(request: Request) -> Response:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results"
         try:
-            runs = counted_runs(judging)
-            campaign_report(judging.state.collection, judging.store, runs, path, settings.protocol, by=who.name)
+            campaign_report(judging.state.collection, judging.store, judging.runs, path, settings.protocol, by=who.name)
         except EvenrankError as error:
             raise BadRequestError(str(error).replace(str(path), "results")) from error
         headers = {"Content-Disposition": 'attachment; filename="results.zip"'}

@@ -80,7 +80,7 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
     The new version is kept, so that the web app shows it and what changed, if `may_save` says so.
     """
     from evenrank.app.lists.listing import make_listing
-    from evenrank.app.lists.work_list import load_list, newest_version, refresh, remake
+    from evenrank.app.lists.work_list import load_list, make_next_version, newest_version, remake, save_list
     from evenrank.app.state import STORE_NAME, open_state
 
     store = settings.store or collection / STORE_NAME
@@ -93,7 +93,8 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
             raise EvenrankError("the store has no list with this token; it is the last part of the list's address")
         newest = newest_version(state, kept)
         if newest.data != state.data and may_save:
-            newest = load_list(state.store, refresh(state, newest)) or newest
+            made = make_next_version(state, newest)
+            newest = load_list(state.store, save_list(state.store, made, newest.owner)) or newest
         elif newest.data != state.data:
             made = remake(state, newest)
             new = ("page_ids", "relevance", "reasons", "target", "comparison", "corrections")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +18,22 @@ from evenrank.app.fairness.charts import Plot, Stack, around, plot, stack
 from evenrank.app.fairness.comparison import differ_in_few_people
 from evenrank.app.fairness.disclosure import disclosure_of
 from evenrank.app.fairness.share_bars import ShareBars, share_bars
-from evenrank.app.lists.work_list import WorkList, count_states, measure_list, rank_for_work, versions_of
+from evenrank.app.lists.work_list import (
+    WorkList,
+    count_states,
+    count_versions,
+    measure_list,
+    rank_for_work,
+    versions_of,
+)
 from evenrank.app.state import AppState
 from evenrank.app.storage.store import upsert
 from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.policies.optimal import Optimal
 
 _SAVE_CURVE = upsert("trade_off", ("work_list",), "points")
+MOST_VERSIONS = 100
+"""Versions that are compared; each is read and weighed anew."""
 WEIGHTS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Strengths of fairness along the curve."""
 TURNS = tuple(threading.Lock() for _ in range(64))
@@ -34,11 +44,15 @@ TURNS = tuple(threading.Lock() for _ in range(64))
 class Moment:
     """One version of the list."""
 
+    number: int
+    """1 for the first version."""
     version: WorkList
     classes: tuple[int, ...]
     """Articles of each class, in work order."""
     closeness: Closeness
     """How close the attention is to the goal."""
+    is_mostly_known: bool
+    """Whether the groups of enough of the attention are known to say that."""
 
     @property
     def n_articles(self) -> int:
@@ -60,7 +74,7 @@ class GroupOverTime:
 
 @dataclass(frozen=True)
 class Campaign:
-    """The versions of a list side by side."""
+    """The newest versions of a list side by side."""
 
     moments: tuple[Moment, ...]
     states: dict[str, int]
@@ -101,29 +115,31 @@ class Campaign:
         """The shares of the groups of a dimension, a column for each version; what is withheld is a gap at the top."""
         groups = self.over_time(dimension)
         columns = [[group.shares[at] or 0.0 for group in groups] for at in range(len(self.balances))]
-        return stack(columns, [str(at + 1) for at in range(len(columns))], most=1.0)
+        return stack(columns, [str(moment.number) for moment in self.moments], most=1.0)
 
 
 def campaign_of(state: AppState, work_list: WorkList) -> Campaign:
     """The campaign of a list."""
-    versions = versions_of(state.store, work_list)
+    versions = versions_of(state.store, work_list, MOST_VERSIONS)
+    first = count_versions(state.store, work_list) - len(versions) + 1
     balances = tuple(balance_of(state, version) for version in versions)
-    moments = tuple(_moment(state, *both) for both in zip(versions, balances, strict=True))
+    moments = tuple(_moment(state, *each) for each in zip(count(first), versions, balances))
     return Campaign(
         moments=moments,
         states=count_states(state.store, work_list),
         balances=balances,
-        picture=stack([moment.classes for moment in moments], [str(at + 1) for at in range(len(moments))]),
+        picture=stack([moment.classes for moment in moments], [str(moment.number) for moment in moments]),
     )
 
 
-def _moment(state: AppState, version: WorkList, balance: Balance) -> Moment:
+def _moment(state: AppState, number: int, version: WorkList, balance: Balance) -> Moment:
     codes = version.quality
     if codes is None:
         rows = state.collection.rows_of(version.page_ids)
         codes = np.where(rows >= 0, state.collection.quality_class[rows], NO_CLASS).astype(np.uint8)
     counts = np.bincount(codes, minlength=NO_CLASS + 1)[: len(WORK_ORDER)]
-    return Moment(version, tuple(counts.tolist()), closeness_of(balance))
+    is_mostly_known = all(one.is_mostly_known for one in share_bars(balance, None))
+    return Moment(number, version, tuple(counts.tolist()), closeness_of(balance), is_mostly_known)
 
 
 def balance_of(state: AppState, work_list: WorkList, page_ids: NDArray[np.int32] | None = None) -> Balance:

@@ -181,13 +181,14 @@ def show_trade_off(request: Request) -> Response:
     """The trade-off; only the figure when a page that is open asks for it."""
     work_list = find_list(request)
     template = "trade_off_part.html" if "hx-request" in request.headers else "trade_off.html"
-    curve = trade_off(state_of(request), work_list)
+    state = state_of(request)
     return saved_page(
         request,
         work_list,
         template,
-        curve=curve,
-        disclosure=disclosure_of(state_of(request), work_list),
+        curve=trade_off(state, work_list),
+        bars=list_bars(state, work_list),
+        disclosure=disclosure_of(state, work_list),
         strengths={float(name): choice.label for name, choice in choices_of("strength").items()},
     )
 

@@ -104,11 +104,19 @@ def load_list(store: Database, token: str) -> WorkList | None:
     return load_request(store, WorkList, token)
 
 
-def versions_of(store: Database, work_list: WorkList) -> list[WorkList]:
-    """All versions of a list, the oldest first; whoever may only read it gets their reading links."""
-    query = "SELECT *, 0 AS is_read_only FROM work_list WHERE series = ? ORDER BY number"
-    versions = [request_from_row(WorkList, row) for row in store.connection.execute(query, (work_list.series,))]
+def versions_of(store: Database, work_list: WorkList, most: int, before: int = 2**62) -> list[WorkList]:
+    """The newest versions of a list, the oldest of them first; with `before`, of those with a smaller number. Whoever
+    may only read it gets their reading links."""
+    query = "SELECT *, 0 AS is_read_only FROM work_list WHERE series = ? AND number < ? ORDER BY number DESC LIMIT ?"
+    rows = store.connection.execute(query, (work_list.series, before, most)).fetchall()
+    versions = [request_from_row(WorkList, row) for row in reversed(rows)]
     return [version.for_reader() for version in versions] if work_list.is_read_only else versions
+
+
+def count_versions(store: Database, work_list: WorkList) -> int:
+    """How many versions a list has."""
+    query = "SELECT count(*) FROM work_list WHERE series = ?"
+    return int(store.connection.execute(query, (work_list.series,)).fetchone()[0])
 
 
 WORK_WEIGHT = 0.5
@@ -302,25 +310,19 @@ def remake(state: AppState, work_list: WorkList) -> WorkList:
     return make_list(state, work_list.question, list_feedback(store, work_list), corrections_to_apply(store, work_list))
 
 
-def refresh(state: AppState, work_list: WorkList) -> str:
-    """Store a list as it is now as its next version; gives the token of its link."""
-    made = replace(
-        remake(state, work_list),
-        series=work_list.series,
-        name=work_list.name,
-        is_private=work_list.is_private,
-    )
-    return save_list(state.store, made, work_list.owner)
+def make_next_version(state: AppState, work_list: WorkList) -> WorkList:
+    """A list as it is now, to be stored as its next version."""
+    made = remake(state, work_list)
+    return replace(made, series=work_list.series, name=work_list.name, is_private=work_list.is_private)
 
 
 def previous_version(state: AppState, work_list: WorkList) -> WorkList | None:
     """The version before this one; None for the first."""
-    earlier = [version for version in versions_of(state.store, work_list) if version.number < work_list.number]
-    return earlier[-1] if earlier else None
+    return next(iter(versions_of(state.store, work_list, 1, before=work_list.number)), None)
 
 
 def newest_version(state: AppState, work_list: WorkList) -> WorkList:
-    return versions_of(state.store, work_list)[-1]
+    return versions_of(state.store, work_list, 1)[0]
 
 
 def difference(collection: Collection, before: WorkList, after: WorkList) -> Difference:

@@ -23,11 +23,12 @@ from evenrank.app.lists.work_list import (
     WorkList,
     difference,
     list_feedback,
+    make_next_version,
     marks_of,
     newest_version,
     previous_version,
-    refresh,
     release,
+    save_list,
     set_list_mark,
 )
 from evenrank.app.pages.errors import BadRequestError
@@ -37,6 +38,7 @@ from evenrank.app.request.access import role_of, saved_page
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.forms import Fields, clean_text, whole_number, with_form
 from evenrank.app.request.question import QuestionError
+from evenrank.app.request.quota import check_room
 from evenrank.app.request.visitor import list_path, name_of, own, person_of, remember, see_other, visitor_of
 from evenrank.app.state import state_of
 from evenrank.app.storage.corrections import corrections_to_apply
@@ -106,9 +108,11 @@ def make_version(request: Request, _: Fields) -> Response:
     """Makes the next version of a list and goes to what changed."""
     state, work_list = state_of(request), find_list(request)
     try:
-        token = refresh(state, newest_version(state, work_list))
+        made = make_next_version(state, newest_version(state, work_list))
     except QuestionError as error:
         raise HTTPException(409, Message("The list cannot be made again: %(reason)s", reason=error)) from error
+    check_room(request, made, work_list.owner)
+    token = save_list(state.store, made, work_list.owner)
     return remember(request, see_other(request, f"{list_path(token)}/changes"))
 
 

@@ -97,7 +97,7 @@ async def ready(request: Request) -> Response:
     return JSONResponse({"status": "ready" if is_ready else "not ready", **parts, **about}, 200 if is_ready else 503)
 
 
-class ServerMetrics:
+class ServerNumbers:
     """For Prometheus: requests so far, the age of the data, and what the last `/readyz` of this worker found."""
 
     def __init__(self, state: AppState, counts: RequestCounts, readiness: Readiness) -> None:
@@ -130,7 +130,7 @@ class ServerMetrics:
 def metrics(request: Request) -> Response:
     """The numbers of this server, over all its workers, for Prometheus."""
     registry = CollectorRegistry()
-    registry.register(ServerMetrics(state_of(request), request.app.state.counts, request.app.state.readiness))
+    registry.register(ServerNumbers(state_of(request), request.app.state.counts, request.app.state.readiness))
     return PlainTextResponse(generate_latest(registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 

@@ -1,4 +1,4 @@
-"""What the texts of one request may cost: characters of each field, and words of a question.
+"""What one request may cost: characters of each field, words of a question, groups of its goal.
 
 Every word of a title or keyword is looked up in several fields of the index, so words are counted as the index
 counts them. Fields that hold whole lists are limited by the length of the request and by the number of articles.
@@ -6,10 +6,13 @@ counts them. Fields that hold whole lists are limited by the length of the reque
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
+from evenrank.core.alignment import Alignment
+from evenrank.core.groups import Dimension
 from evenrank.retrieval.query.topic_query import split_words
 
 MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
@@ -17,6 +20,10 @@ MAX_WORDS = 200
 """Words of title and keywords together, about two a keyword: they take less than a second to look up."""
 MAX_TEXT = 20_000
 """Characters of any other field: enough for all keywords with blanks around them, and for a weight of each rank."""
+MAX_GROUPS = 1200
+"""Groups of a goal: the product of those of its dimensions. Every kind of article takes a number for each."""
+MAX_CELLS = 400_000
+"""Those numbers together, for all kinds of articles that were found: with a million, a list takes twenty seconds."""
 MAX_ITEMS = 1000
 """Items of a list in JSON."""
 LISTS = ("text-", "file-", "never", "pool")
@@ -42,6 +49,22 @@ def _is_too_long(value: object) -> bool:
     if isinstance(value, str):
         return len(value) > MAX_TEXT
     return isinstance(value, list) and len(value) > MAX_ITEMS
+
+
+def groups_fault(known: Iterable[Dimension]) -> str:
+    """What is too much in the dimensions of a goal; empty when nothing is."""
+    n_groups = math.prod(len(dimension.groups) for dimension in known)
+    if n_groups <= MAX_GROUPS:
+        return ""
+    text = "The groups that you chose have %(n)s combinations; %(most)s are allowed. Choose fewer."
+    return Message(text, n=n_groups, most=MAX_GROUPS)
+
+
+def kinds_fault(alignment: Alignment) -> str:
+    """What is too much where articles of many kinds are to be balanced over many groups; empty when nothing is."""
+    if alignment.rows.size <= MAX_CELLS:
+        return ""
+    return Message("The articles found are in too many combinations of these groups. Choose fewer groups.")
 
 
 def question_faults(title: str, keywords: Sequence[str], scope: str, language: str) -> dict[str, str]:

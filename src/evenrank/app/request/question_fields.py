@@ -17,7 +17,7 @@ from evenrank.app.articles.source import (
     sources_from_records,
 )
 from evenrank.app.pages.i18n import Message
-from evenrank.app.request.budget import MAX_KEYWORD, MAX_KEYWORDS, MAX_WORDS
+from evenrank.app.request.budget import MAX_GROUPS, MAX_KEYWORD, MAX_KEYWORDS, MAX_WORDS, groups_fault
 from evenrank.app.request.choices import TABLE, choices_of
 from evenrank.app.request.forms import NOT_TEXT, clean_text, split_keywords
 from evenrank.core.exposure import check_attention
@@ -148,6 +148,8 @@ def _parse_dimensions(name: str, sent: Sent) -> tuple[str, ...]:
     chosen = sent.chosen(name, sent.known) or sent.chosen("dimension", sent.known)
     if not chosen and sent.fields.get(OFFERED):
         sent.faults[name] = NO_GROUPS
+    if fault := groups_fault(sent.known[dimension] for dimension in chosen):
+        sent.faults[name] = fault
     return chosen
 
 
@@ -231,7 +233,10 @@ SOURCES = FieldKind(
 DIMENSION_NAMES = FieldKind(
     "list of texts",
     _parse_dimensions,
-    lambda known: _list_of(dimension.name for dimension in known),
+    lambda known: {
+        **_list_of(dimension.name for dimension in known),
+        "description": f"Their groups may have {MAX_GROUPS:,} combinations.",
+    },
     lambda _, value: {f"dimension-{chosen}": "1" for chosen in value},
 )
 RESTRICTIONS = FieldKind(
@@ -245,7 +250,10 @@ RESTRICTIONS = FieldKind(
 AS_SUBJECT = FieldKind(
     "list of texts",
     lambda name, sent: sent.chosen(name, sent.known),
-    lambda known: _list_of(dimension.name for dimension in known),
+    lambda known: {
+        **_list_of(dimension.name for dimension in known),
+        "description": f"Their groups may have {MAX_GROUPS:,} combinations.",
+    },
     lambda name, value: {f"{name}-{chosen}": "1" for chosen in value},
 )
 QUALITY_CLASS = FieldKind("text", _parse_class, {"type": "string", "enum": list(WORK_ORDER)})

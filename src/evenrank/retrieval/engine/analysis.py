@@ -40,18 +40,19 @@ class Definition(NamedTuple):
 
 
 def _phrase_end(*words: str, flags: int = 0) -> re.Pattern[str]:
-    always = ("who", "that", "which", "in", "for", "from", "by", "with", "at", "on", "based", "born", "and", "known")
+    always = ("who", "that", "which", "in", "for", "from", "by", "with", "at", "on", "born", "and", "known")
     return re.compile(rf",|\b(?:{'|'.join((*always, *words))})\b", flags)
 
 
 _PERSON = Definition(
-    re.compile(r"(?:i(?<=\bi)s|w(?<=\bw)as) (?:an?|the)\s+([^.;:()]{1,100})"), _phrase_end("of", flags=re.IGNORECASE)
+    re.compile(r"(?:i(?<=\bi)s|w(?<=\bw)as) (?:an?|the)\s+([^.;:()]{1,100})"),
+    _phrase_end("of", "based", flags=re.IGNORECASE),
 )
 """A word boundary is looked for behind the first letter, which is found faster than a boundary."""
 KIND_OF_THING = Definition(
     re.compile(r"\b(?:is|was|are|were) (?:one of |among )?(?:an?|the)\s+([^.;:()]{1,120})"),
     _phrase_end(
-        *("where", "when", "to", "as", "near", "along", "between", "through"),
+        *("(?<!-)based", "where", "when", "to", "as", "near", "along", "between", "through"),
         *("located", "situated", "found", "endemic", "native", "written"),
     ),
 )

@@ -138,7 +138,7 @@ def engine_kind(address: str) -> EngineKind:
 
 PASSWORD_VARIABLE = "EVENRANK_ENGINE_PASSWORD"  # no password # nosec B105
 """Where the password of an engine is, when its address names a user without one. An index remembers no password."""
-_LOGIN = re.compile(r"(?<=://)([^/?#@:]+):([^/?#@]*)@")
+_LOGIN = re.compile(r"(?<=://)([^/?#@:]+):([^/?#]*)@")
 
 
 def remembered_address(address: str) -> str:

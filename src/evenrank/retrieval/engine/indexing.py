@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from evenrank.core.groups import UNKNOWN_MASK
 from evenrank.core.records import NO_CLASS, Article
 from evenrank.core.types import FilePath
-from evenrank.errors import EvenrankError, reason_of
+from evenrank.errors import EvenrankError, WrongTypeError, reason_of
 from evenrank.garbage import rare_collections
 from evenrank.io.articles import ArticleFile, MappedBatch, map_articles
 from evenrank.io.content import START, Position
@@ -211,6 +211,8 @@ def build_index(
     this process, which later ones need, too.
     """
     collection, faults = newest_collection(collection), FaultLog() if faults is None else faults
+    if engine is not None and not isinstance(engine, str):
+        raise WrongTypeError(engine, "engine", "an address; an entry point gives engines of others their scheme")
     engine = remembered_address(engine) if engine else None
     if collection.corpus is None:
         raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")

@@ -60,8 +60,8 @@ from evenrank.retrieval.engine.tantivy_statistics import (
     count_slots,
     idf_corrections,
     measure_words,
+    page_counter,
     read_lengths,
-    remembered_counts,
     write_lengths,
 )
 
@@ -362,7 +362,7 @@ class TantivyEngine:
 
     def _look_at_last_commit(self) -> None:
         self._searcher = self._index.searcher()
-        self._counts = remembered_counts(self._searcher, self._schema)
+        self._counts = page_counter(self._searcher, self._schema)
         self._n_hidden = count_slots(self.path) - self._searcher.num_docs  # removed, and in tantivy's statistics
         self._boost_of = idf_corrections(self._searcher, self._counts, self._n_hidden) if self._n_hidden else None
 

@@ -42,7 +42,7 @@ def count_slots(path: Path) -> int:
 PageCount = Callable[[TextField, str], int]
 
 
-def remembered_counts(searcher: tantivy.Searcher, schema: tantivy.Schema) -> PageCount:
+def page_counter(searcher: tantivy.Searcher, schema: tantivy.Schema) -> PageCount:
     """Looks up how many pages that are left have a word, and remembers it."""
     return lru_cache(MOST_WORDS)(partial(count_pages, searcher, schema))
 

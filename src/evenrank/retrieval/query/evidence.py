@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,10 +25,12 @@ from evenrank.retrieval.query.topic_query import (
     ENGLISH,
     analysed_forms,
     gender_words,
+    names_like_plurals,
     number_forms,
     qualifying_words,
     split_words,
     subject_words,
+    topic_words,
 )
 from evenrank.retrieval.word_lists import word_list
 
@@ -99,17 +101,19 @@ def find_evidence(
     """Which of the topic's keywords each page has and where, asked of the index word by word.
 
     A keyword of several words is a reason when they are together: in a row or, unless they are a fixed phrase, in the
-    lead. Whom the text speaks of counts for a subject like "women scientists", and is never given as a reason. With
-    `titles`, a keyword that is part of a person's name is no evidence that the page is about it.
+    lead; a word of a title that is such a phrase ("Human rights") tells nothing alone. Whom the text speaks of counts
+    for a subject like "women scientists", and is never given as a reason. With `titles`, a keyword that is part of a
+    person's name is no evidence that the page is about it.
     """
     language = engine.layout.language
     parts = keyword_parts(topic, language)
     words = list(dict.fromkeys(word for parts_of in parts.values() for word in parts_of))
+    like_plurals = names_like_plurals(topic_words(topic, language=language), engine)
     in_text, in_lead, in_a_row = _having(
         engine,
         (
             {word: _word_terms(engine, word, TEXT_FIELDS) for word in words},
-            {word: _word_terms(engine, word, LEAD_FIELDS) for word in words},
+            {word: _word_terms(engine, word, LEAD_FIELDS, like_plurals) for word in words},
             {text: _phrase_terms(engine, text) for text in parts if len(parts[text]) > 1},
         ),
         page_ids,
@@ -124,16 +128,20 @@ def find_evidence(
     names = names_among(topic, language)
     none = np.zeros(len(page_ids), bool)
     reasons, is_in_text, is_in_lead = [], [none], [none]
+    of_phrase: frozenset[str] = frozenset()
     for text, parts_of in parts.items():
         subject = [word for word in parts_of if word not in qualifying[text]]
         text_has, lead_has = (np.logical_and.reduce([where[word] for word in subject]) for where in (in_text, in_lead))
         if text not in in_a_row:
             reasons.append(text_has)
-            is_in_lead.append(lead_has & ~named.get(parts_of[0], none))
-            is_in_text.append(text_has)
+            is_apart = parts_of[0] in of_phrase
+            is_in_lead.append(none if is_apart else lead_has & ~named.get(parts_of[0], none))
+            is_in_text.append(none if is_apart else text_has)
             continue
         together = np.logical_and.reduce([in_lead[word] for word in parts_of])
         is_loose = not (parts_of in names or is_fixed(in_a_row[text], together))
+        if text == topic.title and not is_loose:
+            of_phrase = frozenset(parts_of)
         is_fitting = np.logical_and.reduce([~none, *(fits[word] for word in qualifying[text])]) & is_loose
         reasons.append(in_a_row[text] | (together & is_loose))
         is_in_lead.append(in_a_row[text] | (lead_has & is_fitting))
@@ -218,8 +226,11 @@ def names_among(topic: Topic, language: str = "en") -> set[tuple[str, ...]]:
     return found
 
 
-def _word_terms(engine: Engine, word: str, fields: Sequence[TextField]) -> list[WeightedTerm]:
-    return [WeightedTerm(name, forms) for name in fields if (forms := analysed_forms(engine, name, word))]
+def _word_terms(
+    engine: Engine, word: str, fields: Sequence[TextField], names: Collection[str] = ()
+) -> list[WeightedTerm]:
+    found = ((name, analysed_forms(engine, name, word, is_name=word in names)) for name in fields)
+    return [WeightedTerm(name, forms) for name, forms in found if forms]
 
 
 def _phrase_terms(engine: Engine, text: str) -> list[WeightedTerm]:
@@ -231,11 +242,13 @@ def _having(
 ) -> list[dict[str, NDArray[np.bool_]]]:
     """Whether each page has any of some terms, by what they are asked for; all are asked at once."""
     lists = [terms for mapping in asked for terms in mapping.values()]
-    found = iter(_matches(engine, lists, page_ids))
+    found = iter(have_terms(engine, lists, page_ids))
     return [{name: next(found) for name in mapping} for mapping in asked]
 
 
-def _matches(engine: Engine, asked: Sequence[Sequence[WeightedTerm]], page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+def have_terms(
+    engine: Engine, asked: Sequence[Sequence[WeightedTerm]], page_ids: NDArray[np.int32]
+) -> NDArray[np.bool_]:
     """Whether each page has any of the terms, for each of several lists of terms: list by page."""
     if isinstance(engine, MatchingEngine):
         return engine.matches(asked, page_ids)

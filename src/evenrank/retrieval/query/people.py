@@ -7,7 +7,7 @@ in …"), its title ("River Thames", "Krishna River") or, where the collection h
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import zip_longest
 
 import numpy as np
@@ -93,11 +93,13 @@ _CONTAINERS = frozenset(
     )
 )
 """Words before "of" that leave it to the word after it to say what something is: "a species of moth"."""
-NOT_A_PLURAL = re.compile(r"ics$|^news$")
-"""Words that look like plurals: physics, economics."""
+NOT_A_PLURAL = re.compile(r"ics$|^(?:news|rights|arts|affairs|relations)$")
+"""Words that look like plurals, and plurals that name no things: physics, human rights."""
 SINGULAR_SHARE = 0.6
 """Leads that have the singular of a kind of thing, beside those with its plural: `river` is frequent, `texa` is not."""
 _LIST_OF = re.compile(r"^lists? of (?:the )?", re.IGNORECASE)
+_BEFORE_NAME = re.compile(r"\w+(?: (?:[^\W\d_a-z]|\d|(?:of|in)\b)|[,(]| \(|$)")
+"""A first word that a name, a place or nothing follows."""
 _IN_BRACKETS = re.compile(r"\(([^()]*)\)")
 _IS_SOMEBODY = re.compile(
     r"\b(?:is|was) (?:an?|the) ([^.;:]{1,120}?)(?: (?:who|that|which|for|from|by|with|in|at|on)\b|[.;:]|$)"
@@ -107,6 +109,7 @@ _ENDS_NOUN = re.compile(rf"(?:ed|ing)$|^(?:{'|'.join(sorted(_CONTAINERS))}|durin
 _NAMED_AFTER = frozenset(
     (
         *("film", "novel", "album", "game", "programme", "program", "episode", "magazine", "newspaper", "band", "team"),
+        *("song", "single", "musical", "opera", "poem", "painting", "podcast", "duo", "trio", "collective", "software"),
         *(
             "company",
             "firm",
@@ -134,21 +137,30 @@ def named_kinds(topic: Topic, engine: Engine) -> frozenset[str]:
 
     Empty for subjects that are no kind of thing. `biography` stands for all people.
     """
-    if engine.layout.language != ENGLISH:
+    kind = kind_of_title(topic.title, engine)
+    if not kind:
         return frozenset()
-    head = split_words(_TITLE_HEAD_END.split(topic.title, maxsplit=1)[0])[-1:]
-    is_biographies = singular("".join(head)) == BIOGRAPHY
-    words = [word for word in head if word not in word_list("generic_words") and not is_biographies]
-    if not is_biographies and (not words or gender_words(words[0]) or not _is_plural(words[0], engine)):
-        return frozenset()
-    is_people = is_biographies or names_people(words[0])
+    is_people = kind == BIOGRAPHY or names_people(kind)
     single = [parts[0] for keyword in topic.keywords if len(parts := split_words(keyword)) == 1]
-    found = frozenset(singular(word) for word in [*words, *(one for one in single if names_people(one) == is_people)])
-    return found or frozenset((BIOGRAPHY,))
+    further = {singular(one) for one in single if names_people(one) == is_people and one not in _CONTAINERS}
+    return frozenset(further or {kind}) if kind == BIOGRAPHY else frozenset({kind, *further})
+
+
+def kind_of_title(title: str, engine: Engine) -> str:
+    """The kind of thing, or of people, that the head of a title names, in the singular; empty if it names none."""
+    if engine.layout.language != ENGLISH:
+        return ""
+    head = "".join(split_words(_TITLE_HEAD_END.split(title, maxsplit=1)[0])[-1:])
+    if singular(head) == BIOGRAPHY:
+        return BIOGRAPHY
+    is_kind = head and head not in word_list("generic_words") and not gender_words(head) and _is_plural(head, engine)
+    return singular(head) if is_kind else ""
 
 
 def _is_plural(word: str, engine: Engine) -> bool:
     """Whether a word is the plural of one that articles use: `rivers` is, `physics` and `Wales` are not."""
+    if word == "series":
+        return True
     if singular(word) == word or NOT_A_PLURAL.search(word):
         return False
     plural, single = engine.document_frequencies("lead", [word, singular(word)])
@@ -164,16 +176,26 @@ def are_of_kind(
 ) -> NDArray[np.bool_]:
     """Whether each article is about a thing of the kind that a subject names; none where it names no kind.
 
+    Keywords name further kinds only where these are many: novels are books, but airlines no airports.
     `classes` are the names of what each article is an instance of (`Collection.classes`).
     """
-    kinds = named_kinds(topic, engine)
+    kinds, own = named_kinds(topic, engine), kind_of_title(topic.title, engine)
     if not kinds:
         return np.zeros(len(page_ids), bool)
-    forms = frozenset(form for kind in kinds for form in number_forms(kind))
     openings = ["" if page is None else page.opening for page in engine.stored(page_ids.tolist())]
     is_person = are_biographies(engine, page_ids).tolist()
-    pages = zip(titles, openings, is_person, classes or [()] * len(titles), strict=True)
-    return np.array([_is_of_kind(forms, *page) for page in pages], bool)
+    pages = list(zip(titles, openings, is_person, classes or [()] * len(titles), strict=True))
+
+    def having(names: Collection[str]) -> NDArray[np.bool_]:
+        forms = frozenset(form for name in names for form in number_forms(name))
+        return np.array([_is_of_kind(forms, *page) for page in pages], bool)
+
+    is_of_kind = having(kinds)
+    if own in kinds and not names_people(own):
+        is_own = having({own})
+        if is_own.sum() >= max(FEWEST_OWN, OWN_SHARE * is_of_kind.sum()):
+            return is_own
+    return is_of_kind
 
 
 def asks_for_people(topic: Topic, engine: Engine) -> bool:
@@ -181,6 +203,9 @@ def asks_for_people(topic: Topic, engine: Engine) -> bool:
     return any(kind == BIOGRAPHY or names_people(kind) for kind in named_kinds(topic, engine))
 
 
+FEWEST_OWN, OWN_SHARE = 10, 0.6
+"""Articles of the title's own kind, and their share of those of any named kind, from which on they are enough: keywords
+then say what such things have, not what they are."""
 LEAST_COMPOUND = 5
 """Letters that a kind must have to be found at the end of a longer word."""
 
@@ -195,6 +220,8 @@ def _is_of_kind(
         return is_person
     if is_person or any(names_people(form) for form in forms):
         return is_person and any(word in forms and names_people(word) for word in _occupations(opening))
+    if names_people(" ".join(_occupations(opening)[-1:])):
+        return False  # "a film and television actor"
     of_classes = [word for name in classes for word in split_words(name)[-1:]]
     ends = tuple(form for form in forms if len(form) >= LEAST_COMPOUND)
     heads = _title_heads(title)
@@ -221,12 +248,16 @@ def _occupations(opening: str) -> list[str]:
 def _title_heads(title: str) -> list[str]:
     """Words of a title that may say what it names: `river` of `Rhone (river)`, `university` of `University of Oslo`.
 
+    The first word does before a name or a place ("River Thames"), not in "Right triangle".
     A plural is the name of a firm or an album as often ("Baen Books"), so it counts only where nothing else tells.
     """
     in_brackets = split_words(" ".join(_IN_BRACKETS.findall(title)))
+    if _NAMED_AFTER.intersection(in_brackets[-1:]):
+        return in_brackets[-1:]
     name = _TITLE_HEAD_END.split(_LIST_OF.sub("", _IN_BRACKETS.sub("", title)), maxsplit=1)[0]
     words = split_words(name)
-    return [*words[:1], *words[-1:], *(word for word in in_brackets[-1:] if singular(word) == word)]
+    first = words[:1] if _BEFORE_NAME.match(title) else []
+    return [*first, *words[-1:], *(word for word in in_brackets[-1:] if singular(word) == word)]
 
 
 def defining_words(text: str) -> list[str]:
@@ -237,8 +268,12 @@ def defining_words(text: str) -> list[str]:
 
 
 def defining_nouns(text: str) -> list[str]:
-    """Those that name the thing itself: `team` of "a school football team", `volcano` of "a volcano lying there"."""
+    """Those that name the thing itself: `team` of "a school football team", `volcano` of "a volcano lying near"; not
+    `bird` of "a species of bird dropping moth"."""
     words = defining_words(text)
-    return [
-        word for word, after in zip_longest(words, words[1:], fillvalue="") if not after or _ENDS_NOUN.search(after)
-    ]
+    found = []
+    for word, after, further in zip_longest(words, words[1:], words[2:], fillvalue=""):
+        is_modified = after.endswith("ing") and further and further not in word_list("stop_words")
+        if not after or (_ENDS_NOUN.search(after) and not is_modified):
+            found.append(word)
+    return found

@@ -150,7 +150,7 @@ def score_fairweb(request: CampaignRequest, settings: SettingsFairWeb) -> Campai
 def pair_groupings(
     groups: Mapping[str, FilePath], targets: Mapping[str, FilePath]
 ) -> dict[str, tuple[FilePath, FilePath]]:
-    """AttributeSet → its membership and its target file; a single pair may come without names."""
+    """Attribute set → its membership and its target file; a single pair may come without names."""
     plain = {name.removesuffix(ORDINAL_SUFFIX): path for name, path in targets.items()}
     if len(groups) == len(plain) == 1 and ("" in groups or "" in plain):
         return {next(iter(groups)): (next(iter(groups.values())), next(iter(plain.values())))}

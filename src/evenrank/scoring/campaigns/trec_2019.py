@@ -110,7 +110,7 @@ class SequenceRankings:
     document: NDArray[np.intp]
     n_missing: int
     n_foreign: int
-    """SequenceRankings for requests that are in no sequence."""
+    """Rankings for requests that are in no sequence."""
     n_repeated: int
     """Places of documents that their ranking has further up already."""
 

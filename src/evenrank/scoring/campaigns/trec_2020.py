@@ -71,7 +71,7 @@ class Settings2020:
 
 @dataclass(frozen=True)
 class JudgedDocuments:
-    """JudgedDocuments documents, query after query."""
+    """Judged documents, query after query."""
 
     queries: Numbering
     documents: Numbering
@@ -81,7 +81,7 @@ class JudgedDocuments:
     offsets: Offsets
     """Where the documents of each query start."""
     entry: NDArray[np.intp]
-    """JudgedDocuments document of each of its groups."""
+    """Judged document of each entry: one for each of its groups."""
     group: NDArray[np.intp]
     n_left_out: int
     """Queries without relevant documents, which are not scored unless judgments are complete."""

@@ -38,7 +38,8 @@ from evenrank.trec.assessment.agreement import Bootstrap, Estimate, graded_pages
 from evenrank.trec.assessment.campaign import known_runs, withdrawn_runs
 from evenrank.trec.assessment.coverage import coverage
 from evenrank.trec.assessment.files import judgment_notes, note_exports, with_judgments, write_exports
-from evenrank.trec.assessment.log import check_log
+from evenrank.trec.assessment.log import check_log, log_entries
+from evenrank.trec.assessment.pool import parse_tier
 from evenrank.trec.assessment.votes import Store, current_votes, first_votes, open_store
 from evenrank.trec.collection import Collection, as_collection, as_run
 
@@ -105,7 +106,7 @@ def campaign_report(
             judged, about = with_judgments(opened, store), judgment_notes(store)
             pool, agreement = _pool(store, gone, fresh), _agreement(store)
             write_exports(store, {form: fresh / name for form, name in PUBLISHED.items()})
-        results = evaluate(judged, [run for run in given if run.name not in gone], protocol)
+        results = evaluate(judged, given, protocol)
         sections = [*_scores(results, about, fresh), *pool, agreement, _topics(results, judged.topics, fresh)]
         write_json(fresh / "results.json", results.to_json())
         sums = _checksums(fresh)
@@ -158,8 +159,8 @@ def _scores(results: Results, about: Sequence[str], folder: Path) -> list[str]:
     for task in results.tasks:
         table = runs_table(results, task)
         _write(table, folder, f"task-{task}")
-        notes = dict.fromkeys([*about, *results.notes, *(note for run in results.of_task(task) for note in run.notes)])
-        parts = [f"<p>{ABOUT[task]}</p>", _table(table, f"Scores of task {task}"), _said(notes)]
+        notes = _said([*about, *results.notes_of(task)])
+        parts = [f"<p>{ABOUT[task]}</p>", _table(table, f"Scores of task {task}"), notes]
         sections.append(_section(HEADINGS[task], *parts, *_trust(results, task, folder)))
     return sections
 
@@ -196,7 +197,7 @@ def _pool(store: Store, gone: Sequence[str], folder: Path) -> list[str]:
     headings = (Column("tier"), *(Column(name, name.replace("_", " ")) for name in names), Column("pages"))
     covered = Table(headings, shown, "Pages of all topics by tier; only relevant and not relevant ones are judged")
     _write(covered, folder, "coverage")
-    parts = [_table(covered, "Coverage")]
+    parts = [_table(covered, "Coverage"), _said(_depths(store))]
     if rows:
         _write(pool, folder, "pool")
         parts.append(_table(pool, "Pool"))
@@ -205,11 +206,33 @@ def _pool(store: Store, gone: Sequence[str], folder: Path) -> list[str]:
     return [_section("Pool and coverage", *parts)]
 
 
+def _depths(store: Store) -> list[str]:
+    """How deep the runs were pooled, as the log has it."""
+    loaded = [entry.details for entry in log_entries(store) if entry.action == "load-pool" and "tiers" in entry.details]
+    if not loaded:
+        return []
+    last = loaded[-1]
+    tiers = [parse_tier(tier) for tier in last["tiers"]]
+    said = [
+        f"tier {number}: the first {tier.depth} pages of Task {tier.task} rankings"
+        + (f", of the first {tier.n_rankings} rankings of each run" if tier.n_rankings else "")
+        for number, tier in enumerate(tiers, 1)
+    ]
+    limits = {"a topic": last["budget"], "all topics together": last["total"]}
+    return said + [
+        f"at most {most:,} pages of {what}, for which tiers were made smaller where needed; pages beyond them are tier "
+        f"{len(tiers) + 1}"
+        for what, most in limits.items()
+        if most is not None
+    ]
+
+
 def _agreement(store: Store) -> str:
     """Agreement of assessors, of first votes and of those that count; nobody is named."""
+    grades = graded_pages(current_votes(store))
     first = overall_agreement(graded_pages(first_votes(store)), Bootstrap())
-    final = overall_agreement(graded_pages(current_votes(store)), Bootstrap())
-    n_people = len({vote.assessor for vote in current_votes(store)})
+    final = overall_agreement(grades, Bootstrap())
+    n_people = len({name for page in grades.values() if len(page) > 1 for name in page})
     columns = (Column("votes"), Column("pages"), Column("alpha", "Krippendorff’s α"), Column("low"), Column("high"))
     rows = tuple((name, n, *_ends(alpha)) for name, (n, alpha) in (("first votes", first), ("final votes", final)))
     caption = f"Agreement of {n_people} people on pages that several graded, with 95 % bootstrap intervals"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from evenrank.core.records import Run
 from evenrank.core.types import FilePath
 from evenrank.io.runs import read_runs
 from evenrank.scoring.attributes import evaluate_attributes
-from evenrank.scoring.evaluate import evaluate, given_runs, judged_part
+from evenrank.scoring.evaluate import evaluate, given_runs, judged_part, without_withdrawn
 from evenrank.scoring.protocol_settings import ALL
 from evenrank.scoring.report.report import refuse_other_folder, write_report
 from evenrank.scoring.results import Results
@@ -42,9 +43,11 @@ def report(
     listed = given_runs(runs)
     loaded = [as_run(opened, run) for run in listed if isinstance(run, Run)]
     loaded += read_runs([run for run in listed if not isinstance(run, Run)], opened.text_ids)
+    opened, loaded, about = without_withdrawn(opened, loaded)
     if judged_only:
         loaded = [judged_part(run, opened) for run in loaded]
     results = evaluate(opened, loaded, protocol, groups, **settings)
+    results = replace(results, notes=(*about, *results.notes))
     attributes = evaluate_attributes(opened, loaded, results.protocol) if results.groups == ALL else None
     write_report(folder, opened, loaded, results, commands, report_command, title, attributes)
     return results

@@ -17,6 +17,7 @@ from evenrank.core.records import Task
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.scoring.attributes import AttributeResults
+from evenrank.scoring.evaluate import COMPANY
 from evenrank.scoring.exposure_by_group import GroupExposure
 from evenrank.scoring.figures.scatter import AXES, TITLES
 from evenrank.scoring.results import Results, RunResult, measure_interval
@@ -87,6 +88,7 @@ def _section(
         for run in results.of_task(task)
         if run.run in commands
     ]
+    said = "".join(f"<li>{escape(line)}</li>" for line in results.notes_of(task) if line != COMPANY)
     note = ""
     if results.protocol.interval_stream == "sequential":
         note = (
@@ -98,6 +100,7 @@ def _section(
         "heading": HEADINGS[task],
         "about": ABOUT[task],
         "table": html_of(table),
+        "notes": f"<ul>{said}</ul>" if said else "",
         "attributes": "" if attributes is None else _by_attribute(attributes.table(task), task),
         "scatter_heading": f"{TITLES[task].partition(': ')[2].capitalize()}: {' and '.join(AXES[task])}",
         "main": MAIN[task].name,

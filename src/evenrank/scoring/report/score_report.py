@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
 from evenrank.core.types import FilePath
+from evenrank.errors import EvenrankError
 from evenrank.io.atomic import atomic_folder, write_json
 from evenrank.io.figures import figure_style, require_matplotlib, save_figure
 from evenrank.scoring.compare import compare
@@ -17,9 +19,11 @@ from evenrank.scoring.results import ItemScores
 from evenrank.scoring.tables.html import page_of
 from evenrank.scoring.tables.results import RENDERERS
 from evenrank.scoring.tables.table import Table
+from evenrank.scoring.trust import trust
 
 ALL_ENDINGS = {**ENDINGS, "csv": "csv"}
 """File ending → format of the tables."""
+ORDER = "How far can this order be trusted?"
 
 
 def score_report(
@@ -27,15 +31,17 @@ def score_report(
 ) -> Path:
     """Tables, figures and one offline page (`index.html`) on the scores of systems, in a folder; gives the page's path.
 
-    Several systems are compared with `baseline`, by default the first one. An older report in the folder is replaced
-    once the new one is complete; a folder with anything else is refused. Needs the extra `report`.
+    Several systems are compared with `baseline`, by default the first one, and their order is computed again on
+    resampled queries (`trust`). An older report in the folder is replaced once the new one is complete; a folder with
+    anything else is refused. Needs the extra `report`.
     """
     place = Path(folder)
     refuse_other_folder(place)
     require_matplotlib()
     tables = report_tables(scores, baseline)
     with atomic_folder(place) as fresh:
-        body = _write_tables(tables, fresh / "tables") + _write_figures(scores, fresh / "figures")
+        body = _write_tables(tables, fresh / "tables") + _write_order(scores, fresh / "tables")
+        body += _write_figures(scores, fresh / "figures")
         body += [f"<p>{escape(note)}</p>\n" for note in scores.notes]
         (fresh / "index.html").write_text(page_of(title, body), "utf-8")
         write_json(fresh / "results.json", scores.to_json())
@@ -57,7 +63,7 @@ def report_tables(scores: ItemScores, baseline: str | None = None) -> dict[str, 
 
 def _write_tables(tables: dict[str, tuple[str, Table]], folder: Path) -> list[str]:
     """Each table as text, LaTeX, HTML and CSV; those with a heading as parts of the page."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     body = []
     for name, (heading, table) in tables.items():
         for ending, form in ALL_ENDINGS.items() if heading else [("csv", "csv")]:
@@ -65,6 +71,18 @@ def _write_tables(tables: dict[str, tuple[str, Table]], folder: Path) -> list[st
         if heading:
             body.append(f"<h2>{heading}</h2>\n{RENDERERS['html'](table)}")
     return body
+
+
+def _write_order(scores: ItemScores, folder: Path) -> list[str]:
+    """How far the order of the systems can be trusted, and tests of all pairs; nothing where there is no order."""
+    try:
+        found = trust(scores)
+    except EvenrankError:
+        return []
+    ranks = replace(found.rank_table(), caption=f"Ranks by {found.measure} when queries are resampled")
+    pairs = replace(found.pair_table(), caption=f"All pairs on {found.measure}, power {found.power:g}")
+    said = [f"<p>{escape(line)}</p>\n" for line in (*found.summary(), *found.notes)]
+    return [*_write_tables({"ranks": (ORDER, ranks), "pairs": ("", pairs)}, folder), *said]
 
 
 def _write_figures(scores: ItemScores, folder: Path) -> list[str]:

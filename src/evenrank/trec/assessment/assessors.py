@@ -219,7 +219,8 @@ def load_pool(store: Store, pool: Pool, titles: Mapping[int, str], by: str | Non
         keep_runs(connection, pool, number)
         n_new = _n_items(store) - before
         runs = {run.name: run.fingerprint for run in pool.runs}
-        append_entry(connection, by, "load-pool", n_pages=len(pool.pages), n_new=n_new, runs=runs)
+        depths = {"tiers": [str(tier) for tier in pool.tiers], "budget": pool.budget, "total": pool.total}
+        append_entry(connection, by, "load-pool", n_pages=len(pool.pages), n_new=n_new, runs=runs, **depths)
         return n_new
 
 

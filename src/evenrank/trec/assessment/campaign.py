@@ -12,8 +12,8 @@ import orjson
 
 from evenrank.core.records import Topic
 from evenrank.database.database import Connection
-from evenrank.errors import EvenrankError
-from evenrank.io.judgment_record import JudgmentRecord
+from evenrank.errors import EvenrankError, listed
+from evenrank.io.judgment_record import CampaignRuns
 from evenrank.trec.assessment.log import append_entry, utc_now
 from evenrank.trec.assessment.pool import Pool
 from evenrank.trec.assessment.votes import Store
@@ -37,6 +37,11 @@ def keep_runs(connection: Connection, pool: Pool, number: Mapping[int, int]) -> 
             f"the pool has another run of the name {', '.join(changed)} than the pages that are being judged "
             "(rename one of them, and build the pool again)"
         )
+    if pool.runs and (missing := _runs_beside(connection, pool)):
+        raise EvenrankError(
+            f"the pool lacks runs whose pages are being judged ({listed(missing)}), so it does not say how deep its "
+            "topics are pooled (add new runs to the pool that has them: evenrank pool build DIR RUN… -o POOL)"
+        )
     connection.executemany(
         "INSERT INTO pooled_run (name, task, fingerprint) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         [(run.name, run.task, run.fingerprint) for run in pool.runs],
@@ -46,6 +51,16 @@ def keep_runs(connection: Connection, pool: Pool, number: Mapping[int, int]) -> 
         [(run, entry.topic, number[entry.page]) for entry in pool.pages for run in entry.runs],
     )
     connection.execute(MARK_WITHDRAWN)
+
+
+def _runs_beside(connection: Connection, pool: Pool) -> list[str]:
+    """Runs that are not in a pool and brought pages to its topics, withdrawn ones aside."""
+    rows = connection.execute(
+        "SELECT DISTINCT c.run, c.topic FROM contribution c JOIN pooled_run r ON r.name = c.run "
+        "WHERE r.is_withdrawn = 0 ORDER BY c.run"
+    )
+    topics, names = {entry.topic for entry in pool.pages}, {run.name for run in pool.runs}
+    return list(dict.fromkeys(run for run, topic in rows if topic in topics and run not in names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +87,36 @@ def known_runs(store: Store) -> list[KnownRun]:
     return [KnownRun(name, task, n, unique, bool(gone)) for name, task, n, unique, gone in rows]
 
 
+IMPORTED = "imported_campaign"
+"""The setting with what the records of imported judgments say."""
+
+
+def campaign_runs(store: Store) -> CampaignRuns:
+    """What scores should know: of the runs here, and of the campaign whose judgments were imported."""
+    imported, order = _imported(store.connection), work_order(store)
+    rows = store.connection.execute("SELECT name, fingerprint, is_withdrawn FROM pooled_run ORDER BY name").fetchall()
+    here = {name for name, _, _ in rows}
+    pooled = {name: mark for name, mark in imported.pooled.items() if name not in here}
+    withdrawn = {name: mark for name, mark in imported.withdrawn.items() if name not in here}
+    for name, mark, is_withdrawn in rows:
+        (withdrawn if is_withdrawn else pooled)[name] = mark
+    return CampaignRuns(pooled, withdrawn, order.note if order else imported.bias)
+
+
 def withdrawn_runs(store: Store) -> tuple[str, ...]:
     """The runs that are no part of a leaderboard: withdrawn here, or in the campaign whose judgments were imported."""
-    row = store.connection.execute("SELECT value FROM setting WHERE name = 'withdrawn_runs'").fetchone()
-    known = {run.name: run.is_withdrawn for run in known_runs(store)}
-    imported = [name for name in (orjson.loads(row[0]) if row else ()) if name not in known]
-    return tuple(sorted([*imported, *(name for name, is_withdrawn in known.items() if is_withdrawn)]))
+    return tuple(sorted(campaign_runs(store).withdrawn))
 
 
-def keep_imported(connection: Connection, record: JudgmentRecord) -> None:
+def keep_imported(connection: Connection, campaign: CampaignRuns) -> None:
     """Note what scores must say of the campaign whose judgments are imported, inside the caller's transaction."""
-    said = {"withdrawn_runs": orjson.dumps(sorted(record.withdrawn_runs)).decode(), "imported_bias": record.bias}
-    for name, value in said.items():
-        connection.execute("DELETE FROM setting WHERE name = ?", (name,))
-        connection.execute("INSERT INTO setting VALUES (?, ?)", (name, value))
+    connection.execute("DELETE FROM setting WHERE name = ?", (IMPORTED,))
+    connection.execute("INSERT INTO setting VALUES (?, ?)", (IMPORTED, orjson.dumps(asdict(campaign)).decode()))
 
 
-def bias_of(store: Store) -> str:
-    """What the order of judging favours, here or in the campaign whose judgments were imported; empty: nothing."""
-    order = work_order(store)
-    row = store.connection.execute("SELECT value FROM setting WHERE name = 'imported_bias'").fetchone()
-    return order.note if order else str(row[0]) if row else ""
+def _imported(connection: Connection) -> CampaignRuns:
+    row = connection.execute("SELECT value FROM setting WHERE name = ?", (IMPORTED,)).fetchone()
+    return CampaignRuns(**orjson.loads(row[0])) if row else CampaignRuns()
 
 
 def withdraw_run(store: Store, name: str, reason: str = "", by: str | None = None) -> int:

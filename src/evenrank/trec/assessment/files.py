@@ -37,7 +37,7 @@ from evenrank.io.topics import (
     write_topics,
 )
 from evenrank.trec.assessment.assessors import checked_name, name_assessors
-from evenrank.trec.assessment.campaign import bias_of, keep_imported, withdrawn_runs, work_order
+from evenrank.trec.assessment.campaign import campaign_runs, keep_imported, work_order
 from evenrank.trec.assessment.coverage import Settled, coverage, max_tiers, settle_all
 from evenrank.trec.assessment.gold import import_gold
 from evenrank.trec.assessment.log import ENTRY_FIELDS, LogEntry, append_entry, log_entries, pseudonym_of, utc_now
@@ -218,8 +218,7 @@ def judgments_record(store: Store) -> dict[str, Any]:
         max_grade, deepest, covered = max_grade_of(store), max_tiers(store), coverage(store)
         topics = store.connection.execute("SELECT id, version FROM topic ORDER BY id").fetchall()
         (n_votes,) = store.connection.execute("SELECT count(*) FROM vote").fetchone()
-        withdrawn = withdrawn_runs(store)
-        order = work_order(store)
+        campaign, order = campaign_runs(store), work_order(store)
     by_topic: dict[int, list[dict[str, int]]] = {}
     for row in covered:
         counts = {name: value for name, value in asdict(row).items() if name != "topic"}
@@ -227,7 +226,11 @@ def judgments_record(store: Store) -> dict[str, Any]:
     return {
         "max_grade": max_grade,
         "n_votes": n_votes,
-        "withdrawn_runs": withdrawn,
+        "pooled_runs": [
+            {"name": name, "fingerprint": mark} for name, mark in sorted((campaign.pooled | campaign.withdrawn).items())
+        ],
+        "withdrawn_runs": sorted(campaign.withdrawn),
+        "bias": campaign.bias,
         "work_order": None if order is None else asdict(order) | {"note": order.note},
         "topics": [
             {"topic": topic, "version": version, "max_tier": deepest.get(topic), "tiers": by_topic.get(topic, [])}
@@ -239,26 +242,28 @@ def judgments_record(store: Store) -> dict[str, Any]:
 def with_judgments(collection: Collection | FilePath, judgments: Store | Location) -> Collection:
     """The collection with the topics and judgments of a judgments file, and no others.
 
-    What the collection says about these topics beside their judgments (keywords, scope) stays.
+    What the collection says about these topics beside their judgments (keywords, scope) stays. Runs that the file has
+    as withdrawn are not scored.
     """
     opened = as_collection(collection)
     if isinstance(judgments, (str, os.PathLike)):
         with open_store(judgments if isinstance(judgments, str) else Path(judgments)) as store:
             return with_judgments(opened, store)
-    topics = judged_topics(judgments, opened.text_ids)
+    with judgments.snapshot():
+        topics, campaign = judged_topics(judgments, opened.text_ids), campaign_runs(judgments)
     texts = ("title", "keywords", "scope", "homepage")
     known = opened.topic_by_id
-    return opened.with_topics(
+    judged = opened.with_topics(
         replace(topic, **{name: getattr(known[topic.id], name) for name in texts}) if topic.id in known else topic
         for topic in topics
     )
+    return replace(judged, campaign=campaign)
 
 
 def judgment_notes(store: Store) -> list[str]:
     """What readers of scores from these judgments should know: how deep topics are judged, and what is undecided."""
     with store.snapshot():
-        deepest, undecided, bias = max_tiers(store), count_left_out(store), bias_of(store)
-        withdrawn = withdrawn_runs(store)
+        deepest, undecided = max_tiers(store), count_left_out(store)
         (n_topics,) = store.connection.execute("SELECT count(*) FROM topic").fetchone()
     depths = Counter(deepest.values())
     said = ", ".join(f"{n} to tier {tier}" if tier else f"{n} not even to tier 1" for tier, n in sorted(depths.items()))
@@ -268,9 +273,7 @@ def judgment_notes(store: Store) -> list[str]:
     if undecided:
         counts = ", ".join(f"{n:,} {status}" for status, n in sorted(undecided.items()))
         notes.append(f"pages without a settled grade, which are not judged pages: {counts}")
-    if withdrawn:
-        notes.append(f"withdrawn, and not scored: {', '.join(withdrawn)}")
-    return [*notes, bias] if bias else notes
+    return notes
 
 
 def count_left_out(store: Store) -> Counter[str]:
@@ -354,7 +357,7 @@ class _ImportNote:
         tiers = [(tier, topic) for topic, tier in self.tiers.items()]
         connection.executemany("UPDATE topic SET max_tier = ? WHERE id = ?", tiers)
         if self.record is not None:
-            keep_imported(connection, self.record)
+            keep_imported(connection, self.record.campaign)
         titles = [(title, topic) for topic, title in self.titles.items()]
         connection.executemany("UPDATE topic SET title = ? WHERE id = ?", titles)
         person = {} if self.assessor is None else {"assessor": pseudonym_of(connection, checked_name(self.assessor))}

@@ -17,6 +17,7 @@ from evenrank.core.records import Run, Task
 from evenrank.core.text_ids import TextIds
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, WrongTypeError
+from evenrank.io.judgment_record import CampaignRuns
 from evenrank.io.runs import read_runs
 from evenrank.trec.collection import Collection, TopicChoice, as_collection, as_run, choose_topics
 
@@ -154,6 +155,36 @@ def pool_fingerprint(run: Run) -> str:
     else:
         digest.update("\n".join(run.ids.texts(run.pages.tolist())).encode())
     return digest.hexdigest()[:16]
+
+
+def counted_runs(campaign: CampaignRuns, runs: Iterable[Run]) -> tuple[list[Run], tuple[str, ...]]:
+    """The runs that a campaign has not withdrawn, and what readers of their scores should know.
+
+    A withdrawn run is known by its name, and by its rankings under another name.
+    """
+    gone = {mark: name for name, mark in campaign.withdrawn.items() if mark}
+    counted: list[Run] = []
+    withdrawn, changed, late = [], [], []
+    for run in runs:
+        mark = pool_fingerprint(run) if campaign.pooled or gone else ""
+        if run.name in campaign.withdrawn:
+            withdrawn.append(run.name)
+            continue
+        if mark in gone:
+            withdrawn.append(f"{run.name} (its rankings are those of {gone[mark]})")
+            continue
+        counted.append(run)
+        if campaign.pooled.get(run.name, mark) != mark:
+            changed.append(run.name)
+        elif campaign.pooled and mark not in campaign.pooled.values():
+            late.append(run.name)
+    said = {
+        "withdrawn, and not scored": withdrawn,
+        "not the rankings that were pooled under this name, so some of their pages may not be judged": changed,
+        "not pooled, so pages that only they rank may not be judged": late,
+    }
+    notes = [f"{what}: {', '.join(names)}" for what, names in said.items() if names]
+    return counted, (*notes, campaign.bias) if campaign.bias else tuple(notes)
 
 
 def build_pool(

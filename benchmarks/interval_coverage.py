@@ -5,11 +5,14 @@ and asks the product's own code (`draw_kinds`, `draw_relevance`, `pooled_interva
 the topics of the population for a fixed run. The peer in each row is the interval that carries topics only (BCa
 bootstrap of the data as recorded).
 
-    python benchmarks/coverage.py [--replicates 1000] [--draws 30] [--only WORD]
-    python benchmarks/coverage.py --bounds [--replicates 1000]
+    python benchmarks/interval_coverage.py [--replicates 1000] [--draws 30] [--only WORD]
+    python benchmarks/interval_coverage.py --bounds [--replicates 1000]
+    python benchmarks/interval_coverage.py --collections [--replicates 100]
 
 `--bounds` asks whether bounds without a model (`evaluate --bounds`) hold the truth, topic by topic: groups of generated
-collections are hidden, and only the heads of two runs are judged.
+collections are hidden, and only the heads of two runs are judged. `--collections` asks `evaluate --uncertainty` itself:
+in generated collections half of the regions of the South are hidden and 15 % of the others, and the truth is the score
+of the same topics with all regions.
 """
 
 from __future__ import annotations
@@ -185,6 +188,7 @@ def cells() -> list[Cell]:
 
 
 SOUTH = ("Africa", "Asia", "Latin America and the Caribbean")
+REGIONS = (*SOUTH, "Antarctica", "Europe", "Northern America", "Oceania")
 BOUNDED = ("nDCG", "P", "AWRF", "Score")
 
 
@@ -238,6 +242,33 @@ def bounds_hold(
     return held, {name: width / n for name, width in widths.items()}, n
 
 
+def collections_table(n_collections: int) -> None:
+    """How often the interval of AWRF on 12 topics holds the truth, by what it carries and assumes."""
+    rates = {name: 0.5 if name in SOUTH else 0.15 for name in REGIONS}
+    asked = {
+        "topics alone": {"uncertainty": "topics"},
+        "topics and missing, at random": {"uncertainty": "topics,missing"},
+        "topics and missing, rates known": {"uncertainty": "topics,missing", "assume": {"geography": {"rate": rates}}},
+    }
+    held, widths, off = ({name: [] for name in asked} for _ in range(3))
+    options = {"groups": "geography", "depth": DEPTH, "measures": "AWRF"}
+    for seed in range(n_collections):
+        with tempfile.TemporaryDirectory() as folder:
+            whole = evenrank.generate_collection(Path(folder) / "c", n_pages=1500, n_topics=24, seed=seed)
+            run = evenrank.oracle_run(whole, 1, 0.7, seed, name="a").run
+            known = partly_known(whole, 0.15, 0.85 / 0.15, None, seed)
+            truth = evenrank.evaluate(whole, run, **options)["a"].scores["AWRF"]
+            for name, sources in asked.items():
+                one = evenrank.evaluate(known, run, **options, **sources).uncertainty[1].means[0].interval
+                held[name].append(one.low <= truth <= one.high)
+                widths[name].append(one.high - one.low)
+                off[name].append(one.mean - truth)
+    print(f"{'interval carries':34} {'holds the truth':>16} {'mean width':>11} {'mean error':>11}")
+    for name in asked:
+        n = f"{sum(held[name])} of {n_collections}"
+        print(f"{name:34} {n:>16} {np.mean(widths[name]):>11.4f} {np.mean(off[name]):>+11.4f}")
+
+
 def bounds_table(n_topics: int) -> None:
     print(f"{'cell':46} {'topics':>7}" + "".join(f"{name:>18}" for name in BOUNDED))
     worlds = [(f"missing at random {rate:.0%}", rate, 1.0, None) for rate in (0.2, 0.4, 0.6, 0.8)]
@@ -255,7 +286,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=30)
     parser.add_argument("--only", default="", help="cells whose name contains this")
     parser.add_argument("--bounds", action="store_true", help="bounds without a model, by topic")
+    parser.add_argument("--collections", action="store_true", help="`evaluate --uncertainty` on whole collections")
     options = parser.parse_args()
+    if options.collections:
+        collections_table(options.replicates)
+        return
     if options.bounds:
         bounds_table(options.replicates)
         return
