@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = ROOT / "benchmarks" / "results" / "worlds.json", ROOT / "docs" / "reference" / "worlds.md"
 PLACE = re.compile(r"<!-- table: (?P<name>[\w-]+) -->\n.*?<!-- end -->", re.S)
 DEFAULT = "optimal"
+OVER_DEPTHS = "mean over depths"
 DEPTHS = ("Score@10", "Score@20", "Score@50", "Score@100", "Score")
 LOSS = "EE-L/T2"
 World = Mapping[str, Any]
@@ -56,30 +57,32 @@ def worlds_of(results: Mapping[str, Any], task: int) -> list[World]:
 def how(results: Mapping[str, Any]) -> str:
     """Where the figures come from."""
     versions = ", ".join(f"{name} {number}" for name, number in results["versions"].items())
+    lists, sequences = (results["tuning"][task]["budget"] for task in ("1", "2"))
     return (
-        f"`{results['command']}`, {results['date']}, {versions}; budget of tuning: {results['tuning']['budget']} "
-        f"combinations of settings a policy."
+        f"`{results['command']}`, {results['date']}, {versions}; budget of tuning: {lists} combinations of settings a "
+        f"policy for lists, {sequences} for sequences."
     )
 
 
 def regret_by_depth(results: Mapping[str, Any]) -> str:
-    """Regret of the default in % at each depth, with its upper limit, and the best policy of the full list."""
-    rows: Rows = [["world", "queries", *(_depth(measure) for measure in DEPTHS), "best at full length"]]
-    values: dict[str, list[tuple[float, float]]] = {measure: [] for measure in DEPTHS}
+    """Regret of the default in % over all depths and at each, with its upper limit, and the best policies."""
+    measures = (OVER_DEPTHS, *DEPTHS)
+    rows: Rows = [["world", "queries", *map(_depth, measures), "best @10", "best at full length"]]
+    values: dict[str, list[tuple[float, float]]] = {measure: [] for measure in measures}
     for world in worlds_of(results, 1):
         by_measure = {one["measure"]: one for one in world["regrets"] if one["policy"] == DEFAULT}
         cells = []
-        for measure in DEPTHS:
+        for measure in measures:
             if measure in by_measure:
                 found = (100.0 * by_measure[measure]["regret"], 100.0 * by_measure[measure]["upper"])
                 values[measure].append(found)
                 cells.append(f"{found[0]:.1f} (≤ {found[1]:.1f})")
             else:
                 cells.append("")
-        rows.append([*_names(world), *cells, _best(world, "Score", max)])
+        rows.append([*_names(world), *cells, _best(world, DEPTHS[0], max), _best(world, DEPTHS[-1], max)])
     for word, of_all in (("mean", np.mean), ("largest", np.max)):
-        pairs = (np.array(values[measure]) for measure in DEPTHS)
-        rows.append([word, "", *(f"{of_all(pair[:, 0]):.1f} (≤ {of_all(pair[:, 1]):.1f})" for pair in pairs), ""])
+        pairs = (np.array(values[measure]) for measure in measures)
+        rows.append([word, "", *(f"{of_all(pair[:, 0]):.1f} (≤ {of_all(pair[:, 1]):.1f})" for pair in pairs), "", ""])
     return markdown(rows)
 
 
@@ -158,7 +161,7 @@ def _best(world: World, measure: str, of_all: Callable[..., Any]) -> str:
 
 def _depth(measure: str) -> str:
     depth = measure.partition("@")[2]
-    return f"@{depth}" if depth else "full length"
+    return f"@{depth}" if depth else "full length" if measure in DEPTHS else measure
 
 
 def markdown(rows: Iterable[Sequence[str]]) -> str:

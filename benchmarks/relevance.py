@@ -1,12 +1,15 @@
 """How well pages of a topic are found: the 57 real training topics inside their judged windows, in several forms.
 
     python benchmarks/relevance.py [--no-dense] [--cross [--device cuda]] [--repeats 3]
+    python benchmarks/relevance.py --collection categories|vaswani|cranfield
 
 One table: P@10/R-precision of peers, of the untrained models and of the learned ones (five folds over topics, so no
 topic is scored by a line that saw it in any form), with each topic's keywords as given, cut to 0, 1 and 3, and
 lengthened to 30 with words drawn from two relevant pages; these leave the judgments and rankings of every column but
 the first. The last column is recall at 100 and 1000 over the whole corpus, of the relevant pages that are known. Below
 it, the first column with its standard error over topics, and its difference from `hybrid`, paired.
+
+`--collection` measures collections that anybody can get instead (`collections_elsewhere.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bm25_peer import Bm25Peer
+from collections_elsewhere import show_collections
 from evenrank.retrieval.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.retrieval.encode.dense import DenseScorer
 from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings
@@ -214,7 +218,11 @@ def main() -> None:
     parser.add_argument("--cross", action="store_true", help="let a cross-encoder read the best pages too (slow)")
     parser.add_argument("--device", choices=["cpu", "cuda", "cpu-float"], default="cpu", help="for the cross-encoder")
     parser.add_argument("--repeats", type=int, default=3, help="divisions into folds that are averaged")
+    parser.add_argument("--collection", choices=["categories", "vaswani", "cranfield"], help="instead of the topics")
     options = parser.parse_args()
+    if options.collection:
+        show_collections(options.collection)
+        return
     if not has_sample():
         sys.exit("skipped: the real sample ../shared/data/wikipedia-sample is not there")
     started = time.perf_counter()

@@ -84,6 +84,26 @@ Cold War: Soviet Union, nuclear, spy
 Olympic athletes: Olympics, medal, athlete
 Mythology: god, goddess, myth
 Railway stations: station, railway, platform
+Women journalists: editor, reporter, newspaper
+History of China: dynasty, emperor, Chinese
+Irish literature: poet, novel, playwright
+Women athletes: sprinter, Olympic, medal
+Religion in Egypt: Coptic, Islam, mosque
+Music of Brazil: samba, bossa nova, singer
+Physics: quantum, particle, relativity
+Chemistry: molecule, reaction, acid
+Butterflies: butterfly, wing, species
+Films: film, director, actor
+Baseball players: pitcher, baseball, team
+Mountains: mountain, peak, summit
+Newspapers: newspaper, daily, editor
+Psychology: psychologist, cognitive, behavior
+Cities: city, mayor, population
+Aircraft: aircraft, fighter, wing
+Judaism: rabbi, synagogue, Torah
+Albums: album, studio album, record
+Programming languages: programming language, compiler, syntax
+Elections: election, vote, candidate
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
@@ -259,7 +260,8 @@ def test_the_example_works_from_a_wheel_in_an_environment_of_its_own(tmp_path: P
     qrels.write_text("query,item,grade\nq,c,1\n")
     fair = tmp_path / "fair.csv"
     said("rerank", "--run", rankings, "--groups", groups, "--policy", "round-robin", "-o", fair)
-    assert {line.split(",")[1] for line in fair.read_text().splitlines()[1:]} == {"a", "b", "c"}
+    with fair.open(newline="") as lines:
+        assert {row["item"] for row in csv.DictReader(lines)} == {"a", "b", "c"}
     options = ("--groups", groups, "--qrels", qrels, "--measures", "FirstRelevant", "--format", "json")
     systems = json.loads(said("score", "--run", rankings, "--run", fair, *options))["systems"]
     assert [one["scores"]["FirstRelevant"] > 0.0 for one in systems] == [True, True]

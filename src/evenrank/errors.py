@@ -219,8 +219,11 @@ def first_line(error: BaseException) -> str:
 
 _PASSWORD = re.compile(r"(?<=://)([^\s/?#@:]{0,200}):\S{0,1000}@")
 """The password in an address, with the user before it; one that should have been escaped may have any character."""
-_PASSWORD_OF_OURS = re.compile(r"\b((?:opensearch|postgres)[\w+]*:(?://)?[^\s/?#@:]{0,200}):[^\n]{0,1000}@")
-"""The same with blanks in it, or without the slashes, in an address of a database or an engine."""
+_PASSWORD_OF_OURS = re.compile(
+    r"\b((?:opensearch|postgres)[\w+]*:(?://)?[^\s/?#@:]{0,200}):(?:(?!['\"] is )[^\n]){0,1000}@"
+)
+"""The same with blanks in it, or without the slashes, in an address of a database or an engine; what a message says
+after the address is none."""
 _PASSWORD_OPTION = re.compile(r"\b((?:ssl)?password=)[^\s&]+", re.IGNORECASE)
 """A password among the options of an address."""
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.articles.candidates import is_about_one_gender
+from evenrank.app.articles.collection_view import is_about_one_gender
 from evenrank.app.lists.work_list import make_list
+from evenrank.app.pages.i18n import percent
 from evenrank.app.request.question_form import preview_goal
 from evenrank.app.state import AppState
 from evenrank.core.records import Task
@@ -101,6 +102,31 @@ def test_a_title_about_women_or_men_alone_is_recognised(state: AppState, title: 
     assert is_about_one_gender(title, "en") == is_about_one
     question = make_list(state, state.parse_question({"title": title, "keywords": "chess"})).question
     assert ("gender" in question.as_subject) == is_about_one
+
+
+@pytest.mark.parametrize("n_people", [0, 1, 4])
+def test_gender_does_not_count_where_hardly_anything_is_a_biography(
+    state: AppState, client: TestClient, n_people: int
+) -> None:
+    """Of forty articles one may be about a person, of whatever gender; four are a tenth."""
+    masks = np.asarray(state.collection.masks["gender"])
+    rows = np.concatenate([np.flatnonzero(masks == 1)[: 40 - n_people], np.flatnonzero(masks > 1)[:n_people]])
+    titles = "\n".join(state.collection.titles_of(state.collection.page_ids[rows].tolist()))
+    brought = {"title": "Lakes", "text-1": titles, "best": "FA"}
+    page = client.get(f"{posted(client, '/lists', brought)}/fairness").text
+    is_few = n_people < 2
+    assert ("Hardly any of the articles are biographies, so gender does not count." in page) is is_few
+    assert ("Gender counts in the order." in page) is not is_few
+    assert "Hardly any of the articles" not in client.get(posted(client, "/lists", {**brought, "goal": "track"})).text
+    preview = client.post("/lists/goal", data=brought).text
+    assert ("Hardly any of the articles are biographies" in preview) is is_few
+    assert "so the goal is halfway between your subject and the world" in preview
+    assert "instead" not in preview
+    rows = state.collection.rows_of(make_list(state, state.parse_question(brought)).page_ids)
+    is_known = np.asarray(state.collection.masks["geography"])[rows] > 1
+    assert f"Known for {percent(float(is_known.mean()))} of the articles; the shares are of these." in preview
+    alone = state.parse_question({**brought, "dimension-gender": "1"})
+    assert make_list(state, alone).question.as_subject == ()
 
 
 def test_articles_that_are_brought_lead_the_preview_and_are_accounted_for(state: AppState, client: TestClient) -> None:

@@ -307,7 +307,7 @@ def test_that_all_of_few_people_have_one_gender_is_withheld(state: AppState, n_w
 
 def test_without_biographies_no_combination_is_withheld(state: AppState, client: TestClient) -> None:
     _, titles = few_people(state)
-    path = posted(client, "/lists", {"title": "Own", "text-1": titles.partition("\n")[2]})
+    path = posted(client, "/lists", {"title": "Own", "text-1": titles.partition("\n")[2], "goal": "track"})
     rows = client.get(f"/api{path}/fairness").json()["together"]
     assert rows
     assert all(row["share"] is not None for row in rows)

@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+import evenrank
 from evenrank.app.fairness.comparison import changes
 from evenrank.app.lists.work_list import load_list, make_list
 from evenrank.app.request.question import Question
 from evenrank.app.state import AppState, LRUCache
 from evenrank.core.exposure import discounts
 from evenrank.core.protocol import PAPER_2021
-from evenrank.core.records import Run
+from evenrank.core.records import Run, Topic
 from evenrank.measures.awrf import awrf
+from evenrank.retrieval.find import lexical_part
 from evenrank.scoring.ranked_pages import scored_pages
 from tests.app.conftest import client_of, posted
 from tests.desk_collections import QUESTION
@@ -219,6 +221,21 @@ def test_the_form_is_filled_from_an_address_and_previews(client: TestClient, sta
     assert "<html" not in part
     assert re.search(r"nosuchword.*none", part)
     assert "Type a title" in client.get("/lists/preview").text
+
+
+def test_the_preview_names_keywords_that_count_half(client: TestClient, state: AppState) -> None:
+    fitting = ("photography", "negatives", "prints", "picture agency", "chess player")
+    stray = ("privileges",)  # in articles about other things
+    doubtful = lexical_part(state.source.model()).doubtful_keywords(Topic(0, "Photography", (*fitting, *stray)))
+    assert doubtful
+    assert not set(doubtful) & set(fitting)
+    html = client.get(f"/lists/preview?title=Photography&keywords={','.join((*fitting, *stray))}").text
+    assert f"neither the title nor the other keywords: {', '.join(doubtful)}<" in html
+    assert "Counts half" not in client.get(f"/lists/preview?title=Photography&keywords={','.join(fitting)}").text
+    ranked = evenrank.rank(state.collection, 1, query=", ".join(("Photography", *fitting, *stray)))
+    assert ranked.topics[0].doubtful_keywords == doubtful
+    assert ranked.record["topics"][0]["doubtful_keywords"] == list(doubtful)
+    assert 'counts half: "privileges"' in " ".join(ranked.notes)
 
 
 def test_a_browser_finds_its_lists_on_the_landing_page(client: TestClient, list_path: str) -> None:

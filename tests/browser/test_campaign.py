@@ -143,12 +143,16 @@ class Campaign:
         topics = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
         topics[0]["scope"] = scope
         path.write_bytes(gzip.compress("\n".join(map(json.dumps, topics)).encode()))
-        names = {"metadata": "trec_metadata", "topics": "trec_topics", "corpus": "trec_corpus"}
-        words = [word for option, name in names.items() for word in (f"--{option}", source / f"{name}.json.gz")]
-        for name in ("eval-topics-with-qrels.json.gz", "eval-topics.json.gz"):
-            words += ["--eval-topics", source / name]
-        evenrank("collection", "import", self.collection.path, *words, "--quiet")
+        judged = ("--eval-topics", source / "eval-topics-with-qrels.json.gz")
+        self.collect(self.collection.path, "--corpus", source / "trec_corpus.json.gz", *judged, "--eval-topics", path)
         return int(topics[0]["id"])
+
+    def collect(self, folder: Path, *words: object) -> Path:
+        """The pages of the campaign imported into a folder, with judgments and more that `words` name."""
+        source = self.collection.path / "source"
+        files = ("--metadata", source / "trec_metadata.json.gz", "--topics", source / "trec_topics.json.gz")
+        evenrank("collection", "import", folder, *files, *words, "--quiet")
+        return folder
 
 
 def make_collection(folder: Path, size: Size, factory: pytest.TempPathFactory) -> Collection:
@@ -289,10 +293,17 @@ def settle_all(page: Page, campaign: Campaign, name: str) -> None:
 Leaderboard = list[tuple[str, int, dict[str, float]]]
 
 
-def leaderboard(campaign: Campaign, judgments: Path | str, protocol: str) -> Leaderboard | str:
-    """Run, number of topics and scores of each run; what the command says where nothing can be scored yet."""
-    words = ["--judgments", judgments, "--protocol", protocol, "--set", "n_resamples=9", "--format", "json"]
-    ran = CliRunner().invoke(cli, list(map(str, ["evaluate", campaign.collection.path, *campaign.runs(), *words])))
+def leaderboard(
+    campaign: Campaign, judgments: Path | str | None, protocol: str, collection: Path | None = None
+) -> Leaderboard | str:
+    """Run, number of topics and scores of each run; what the command says where nothing can be scored yet.
+
+    Without a judgments file, with the judgments of the collection.
+    """
+    words = ["--protocol", protocol, "--set", "n_resamples=9", "--format", "json"]
+    words += [] if judgments is None else ["--judgments", str(judgments)]
+    folder = campaign.collection.path if collection is None else collection
+    ran = CliRunner().invoke(cli, list(map(str, ["evaluate", folder, *campaign.runs(), *words])))
     return rows_of(json.loads(ran.stdout)) if ran.exit_code == 0 else str(ran.exception)
 
 
@@ -301,7 +312,8 @@ def rows_of(results: dict[str, Any]) -> Leaderboard:
 
 
 def same_leaderboards(page: Page, campaign: Campaign, folder: Path) -> dict[str, Leaderboard | str]:
-    """The leaderboard of each protocol, which is the same from the judgments file and from every export of the web."""
+    """The leaderboard of each protocol, which is the same from the judgments file and from every export of the web,
+    imported into a judgments file or into a collection."""
     exports = unpack(download(page, f"{campaign.links['Olga']}/export/all"), folder) / "judgments"
     stores: dict[str, Path | str] = {"judgments": campaign.store}
     for form, file in (
@@ -311,9 +323,17 @@ def same_leaderboards(page: Page, campaign: Campaign, folder: Path) -> dict[str,
     ):
         stores[form] = folder / f"{form}.sqlite"
         evenrank("judgments", "import", stores[form], exports / file, "--format", form)
+    topics = campaign.collection.path / "source" / "eval-topics.json.gz"
+    collections = {
+        "imported qrels": campaign.collect(folder / "q", "--eval-topics", topics, "--qrels", exports / "qrels.txt"),
+        "imported topics": campaign.collect(
+            folder / "t", "--eval-topics", exports / "eval-topics-with-qrels.json.gz", "--eval-topics", topics
+        ),
+    }
     found = {}
     for protocol in PROTOCOLS:
         boards = {form: leaderboard(campaign, store, protocol) for form, store in stores.items()}
+        boards |= {form: leaderboard(campaign, None, protocol, made) for form, made in collections.items()}
         assert all(board == boards["judgments"] for board in boards.values()), (protocol, boards)
         found[protocol] = boards["judgments"]
     assert find_gaps(read_exported_log(exports / "log.jsonl")) == []

@@ -33,12 +33,24 @@ def test_the_page_has_the_figures_of_the_results(evidence: ModuleType) -> None:
     assert evidence.filled(changed) == page
 
 
-def test_results_are_of_the_study_that_was_written_down_before(evidence: ModuleType) -> None:
+@pytest.mark.parametrize(("task", "name"), [(1, "lists"), (2, "sequences")])
+def test_results_are_of_the_study_that_was_written_down_before(evidence: ModuleType, task: int, name: str) -> None:
     results = orjson.loads(evidence.RESULTS.read_bytes())
-    study = read_study(ROOT / "benchmarks" / "reported.toml")
-    assert (results["tuning"]["budget"], results["tuning"]["method"]) == (study.budget, study.method)
-    planned = {data.name: sum(world.n_eval_topics for world in data.worlds) for data in study.data}
-    for world in results["worlds"]:
-        ((name, counts),) = world["n_queries"].items()
-        assert counts["eval"] <= planned.get(name, counts["eval"])
+    study = read_study(ROOT / "benchmarks" / f"{name}.toml")
+    tuning = results["tuning"][str(task)]
+    assert (tuning["budget"], tuning["method"], tuning["queries"]) == (
+        study.budget,
+        study.method,
+        study.tuning_queries,
+    )
+    per_seed = {data.name: data.worlds[0].n_eval_topics for data in study.data}
+    n_seeds = set()
+    for world in evidence.worlds_of(results, task):
+        ((data, counts),) = world["n_queries"].items()
+        n_seeds |= {divmod(counts["eval"], per_seed[data])} if data in per_seed else set()
         assert {policy.label for policy in study.policies} >= {cell["policy"] for cell in world["cells"]}
+        assert not any(cell["error"] for cell in world["cells"])
+    ((n_first, rest),) = n_seeds
+    assert rest == 0
+    assert n_first <= min(len(data.worlds) for data in study.data)
+    assert per_seed.keys() <= {world["cells"][0]["data"] for world in evidence.worlds_of(results, task)}

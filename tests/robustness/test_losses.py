@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.xdist_group("opensearch"), pytest.mark.slow]
 N_VISITORS = 3
 MOST_MARKS = 5
 """Of a visitor, who would otherwise have done all articles."""
-NUMBER = 7
+NUMBER = 1
 """Of the edition to which the collection is updated."""
 
 

@@ -3,15 +3,17 @@ as many titles as a request may hold. The benchmark measures them; the flood sen
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 from evenrank.app.articles.source import MAX_ENTRIES
 from evenrank.app.articles.user_articles import MAX_ARTICLES
 from evenrank.app.request.access import LEAST_ROLES, PUBLIC_ROUTES, SECRET_ROUTES
-from evenrank.app.request.budget import MAX_KEYWORDS, MAX_WORDS
-from evenrank.app.request.question_fields import MAX_LENGTH
+from evenrank.app.request.budget import MAX_GROUPS, MAX_KEYWORDS, MAX_WORDS
+from evenrank.app.request.question_fields import MAX_LENGTH, OFFERED
 from evenrank.retrieval.query.topic_query import split_words
 from evenrank.trec.collection import Collection
 
@@ -59,7 +61,18 @@ def worst_question(collection: Collection, number: int = 0) -> dict[str, str]:
     words = common_words(collection, MAX_WORDS - 3)
     per_keyword = -(-len(words) // (MAX_KEYWORDS - 1))
     keywords = [" ".join(words[at : at + per_keyword]) for at in range(0, len(words), per_keyword)]
-    return {"title": f"Worst {number}", "keywords": ", ".join(keywords), "length": str(MAX_LENGTH), "fairness": "1"}
+    boxes = {f"dimension-{name}": "1" for name in widest_goal(collection)}
+    question = {"title": f"Worst {number}", "keywords": ", ".join(keywords), "length": str(MAX_LENGTH), "fairness": "1"}
+    return {**question, **boxes, OFFERED: "1"}
+
+
+def widest_goal(collection: Collection) -> list[str]:
+    """The dimensions with most combinations of groups that a question may choose."""
+    known = collection.known_dimensions
+    names = [name for name in collection.masks if name in known]
+    chosen = (list(some) for n in range(1, len(names) + 1) for some in combinations(names, n))
+    sizes = {math.prod(len(known[name].groups) for name in some): some for some in chosen}
+    return sizes.get(max((size for size in sizes if size <= MAX_GROUPS), default=0), [])
 
 
 def many_titles(collection: Collection) -> str:
@@ -105,6 +118,7 @@ def _record(route: str, question: dict[str, str], titles: str, page: int) -> dic
     return {
         "title": question["title"],
         "keywords": question["keywords"].split(", "),
+        "dimensions": [name.removeprefix("dimension-") for name in question if name.startswith("dimension-")],
         "sources": [source],
         **length,
     }

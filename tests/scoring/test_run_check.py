@@ -237,6 +237,29 @@ def test_swapped_columns_of_trec_are_diagnosed(
     assert bool(checked.faults) == bool(diagnosis)
 
 
+@pytest.mark.parametrize(
+    "place, changed, separator, diagnosis",
+    [
+        (5, "tag", ",", "commas separate the columns, where tabs are expected (replace them by tabs)"),
+        (0, "T{}", " ", "column 1 has text such as 'T101', where topics are expected as whole numbers"),
+        (2, "Page-{}", "\t", "column 3 has text such as 'Page-{}', where pages are expected as whole numbers"),
+        (3, "{}.0", " ", "column 4 has text such as '1.0', where ranks are expected as whole numbers"),
+        (5, "tag", " ", ""),
+    ],
+)
+def test_one_diagnosis_for_a_form_that_is_wrong_throughout(
+    golden_collection: Collection, tmp_path: Path, place: int, changed: str, separator: str, diagnosis: str
+) -> None:
+    lines = six_columns(golden_collection, tmp_path)
+    expected = diagnosis.format(lines[0][place])
+    for line in lines:
+        line[place] = changed.format(line[place])
+    (tmp_path / "run").write_text("\n".join(map(separator.join, lines)))
+    checked = check_run(golden_collection, tmp_path / "run")
+    assert checked.diagnoses == ([expected] if diagnosis else [])
+    assert bool(checked.faults) == bool(diagnosis)
+
+
 @pytest.mark.parametrize("task", [1, 2])
 def test_whole_scores_in_place_of_ranks_are_a_fault(golden_collection: Collection, tmp_path: Path, task: Task) -> None:
     """Rank and score then agree, and every ranking would be read from its end."""

@@ -28,6 +28,7 @@ from evenrank.ranking.build import (
 )
 from evenrank.ranking.sources import CandidateSource, Found, SearchSource, Session
 from evenrank.ranking.subject import DividedPages, divide_by_subject
+from evenrank.retrieval.find import lexical_part
 from evenrank.spark import map_on_spark
 from evenrank.trec.collection import Collection
 from evenrank.trec.target_choice import group_mass
@@ -77,6 +78,8 @@ class TopicRankings:
     """Dimensions of the target in which nearly all of the topic's field is in one group."""
     n_on_subject: int | None = None
     """Pages found that are about the subject of a query; None where that was not asked."""
+    doubtful_keywords: tuple[str, ...] = ()
+    """Keywords of a query that count less, because they fit neither its title nor its other keywords."""
 
 
 class Prepared(NamedTuple):
@@ -190,7 +193,11 @@ class RankingJob:
         if prepared is None:
             return TopicRankings(topic_id, np.empty((self.request.n_rankings, 0), np.int32), {}, 0)
         ranked = self.rank_prepared(prepared)
-        return ranked if divided is None else self._filled_up(ranked, divided)
+        if divided is None:
+            return ranked
+        assert isinstance(self.source, SearchSource)
+        doubtful = lexical_part(self.source.model()).doubtful_keywords(self.topic(topic_id))
+        return replace(self._filled_up(ranked, divided), doubtful_keywords=doubtful)
 
     def _filled_up(self, ranked: TopicRankings, divided: DividedPages) -> TopicRankings:
         """Rankings of pages on the subject with the other pages below them, as far as the full length asks for them."""

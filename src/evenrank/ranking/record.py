@@ -61,6 +61,7 @@ def run_record(job: RankingJob, results: Sequence[TopicRankings], command: Seque
                 "topic": topic.topic_id,
                 "n_candidates": topic.n_candidates,
                 **({} if topic.n_on_subject is None else {"n_on_subject": topic.n_on_subject}),
+                **({"doubtful_keywords": list(topic.doubtful_keywords)} if topic.doubtful_keywords else {}),
                 "length": int(topic.page_ids.shape[1]),
                 "certificate": topic.certificate,
             }
@@ -101,7 +102,7 @@ def mean_certificate(results: Iterable[TopicRankings]) -> dict[str, float]:
 def ranking_notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]:
     """Notes on rankings shorter than the task asks for, and on targets that do not fit a topic."""
     titles = {topic.id: topic.title for topic in job.extra_topics}
-    kinds = (_short, _off_subject, _out_of_reach, _weakened, _off_topic, _concentrated)
+    kinds = (_short, _off_subject, _doubtful, _out_of_reach, _weakened, _off_topic, _concentrated)
     return tuple(note for notes in kinds for note in notes(results, job, titles))
 
 
@@ -140,6 +141,14 @@ def _off_subject(results: Sequence[TopicRankings], job: RankingJob, titles: Mapp
                 f'{n} of the {length} pages are on the subject "{title}"; the others follow below them, in the order '
                 "by relevance (--length relevant leaves them out)"
             )
+
+
+def _doubtful(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
+    """Queries with keywords that count less."""
+    for one in results:
+        if one.doubtful_keywords:
+            words = ", ".join(f'"{word}"' for word in one.doubtful_keywords)
+            yield f"fits neither the title nor the other keywords, and counts half: {words}"
 
 
 def _off_topic(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:

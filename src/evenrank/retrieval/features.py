@@ -20,9 +20,9 @@ from evenrank.retrieval.encode.dense import DenseScorer
 from evenrank.retrieval.engine.analysis import ABSENT
 from evenrank.retrieval.engine.protocol import Engine, Hits, Restriction, TextField, WeightedTerm
 from evenrank.retrieval.learn.calibration import Calibration
+from evenrank.retrieval.query.accents import prefer_accents
 from evenrank.retrieval.query.candidates import find_candidates
 from evenrank.retrieval.query.people import are_biographies, names_people
-from evenrank.retrieval.query.topic_query import build_terms, topic_words
 from evenrank.retrieval.relevance import LexicalModel, ScoredPages, probabilities
 
 Features = dict[str, Floats]
@@ -80,6 +80,7 @@ class FeatureExtractor:
         """The best k pages by words and those of the groups, with the k nearest by vectors; best by words first."""
         terms = self.lexical.terms(topic)
         found = find_candidates(self.engine, terms, replace(self.lexical.settings.candidates, n_pages=k), up_to_page_id)
+        found = prefer_accents(self.engine, topic, found)
         if self.dense is None or not self.dense.covers_index:
             return found
         scorers = [scorer for scorer in (self.dense, self.second) if scorer is not None]
@@ -109,8 +110,7 @@ class FeatureExtractor:
         """The score of pages by what others filed them under: categories, infoboxes, occupations."""
         if not self._has_filing:
             return np.zeros(len(page_ids))
-        query = self.lexical.settings.query
-        terms = build_terms(topic_words(topic, query, self.engine.layout.language), self.engine, query)
+        terms = self.lexical.own_terms(topic)
         return self._score([term for term in terms if term.field in FILED_FIELDS], page_ids)
 
     def features(self, topic: Topic, found: Hits) -> Features:

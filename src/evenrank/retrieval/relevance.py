@@ -14,7 +14,9 @@ from evenrank.core.types import Floats
 from evenrank.retrieval.engine.protocol import Engine, Hits, Restriction, WeightedTerm
 from evenrank.retrieval.learn.calibration import Calibration, predict
 from evenrank.retrieval.learn.relevant_count import RelevantCount
+from evenrank.retrieval.query.accents import prefer_accents
 from evenrank.retrieval.query.candidates import CandidateSettings, find_candidates, merge_hits
+from evenrank.retrieval.query.doubtful_keywords import doubtful_keywords
 from evenrank.retrieval.query.feedback import FeedbackSettings, expand
 from evenrank.retrieval.query.people import add_people_bonus, names_people
 from evenrank.retrieval.query.topic_query import QuerySettings, build_terms, topic_words
@@ -87,10 +89,17 @@ class LexicalModel:
 
     def terms(self, topic: Topic) -> list[WeightedTerm]:
         """The query of a topic, with feedback."""
-        base = build_terms(
-            topic_words(topic, self.settings.query, self.engine.layout.language), self.engine, self.settings.query
-        )
-        return expand(self.engine, base, self.settings.feedback)
+        return expand(self.engine, self.own_terms(topic), self.settings.feedback)
+
+    def own_terms(self, topic: Topic) -> list[WeightedTerm]:
+        """The query of a topic by its own words."""
+        words = topic_words(topic, self.settings.query, self.engine.layout.language, self.doubtful_keywords(topic))
+        return build_terms(words, self.engine, self.settings.query)
+
+    def doubtful_keywords(self, topic: Topic) -> tuple[str, ...]:
+        """Keywords that count less because they fit neither the title nor the other keywords."""
+        query = self.settings.query
+        return doubtful_keywords(self.engine, topic, query) if query.doubtful_share < 1.0 else ()
 
     def score(self, topic: Topic, k: int, up_to_page_id: int | None = None) -> ScoredPages:
         """The best k pages and those of the groups; see `RelevanceModel.score`."""
@@ -99,6 +108,7 @@ class LexicalModel:
         if names_people(topic.title) and len(found.page_ids) >= k:
             restriction = Restriction(up_to_page_id=up_to_page_id)
             found = merge_hits([found, self._best_people(topic, terms, k, restriction)])
+        found = prefer_accents(self.engine, topic, found)
         hits = add_people_bonus(self.engine, topic.title, found, self.settings.query.people_bonus)
         return ScoredPages(hits.page_ids, hits.scores, probabilities(self.calibration, hits.scores))
 
@@ -106,8 +116,8 @@ class LexicalModel:
         """The best k pages that a restriction allows."""
         terms = self.terms(topic)
         if not names_people(topic.title):
-            return self.engine.search(terms, k, restriction)
-        found = self._best_people(topic, terms, k, restriction)
+            return prefer_accents(self.engine, topic, self.engine.search(terms, k, restriction))
+        found = prefer_accents(self.engine, topic, self._best_people(topic, terms, k, restriction))
         return add_people_bonus(self.engine, topic.title, found, self.settings.query.people_bonus)
 
     def _best_people(self, topic: Topic, terms: list[WeightedTerm], k: int, restriction: Restriction) -> Hits:

@@ -39,7 +39,7 @@ ROWS_AT_ONCE = 1 << 21
 MEASURED = ("nDCG", "P", "AWRF", "Score", "EE-L", "EE-D", "EE-R")
 """Measures whose intervals can carry what is unknown: those that batches of draws compute."""
 FEW = 30
-"""Topics below which intervals are known to be less reliable (benchmarks/coverage.py)."""
+"""Topics below which intervals are known to be less reliable (benchmarks/interval_coverage.py)."""
 
 
 @dataclass(frozen=True)

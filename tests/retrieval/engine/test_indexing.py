@@ -368,3 +368,11 @@ def test_spark_with_an_engine_of_this_machine_leaves_the_index(collection: Colle
     with pytest.raises(EvenrankError, match="Spark cannot speed up"):
         indexing.build_index(collection, engine="tantivy", spark=object())  # type: ignore[arg-type]
     assert index_files(collection) == before
+
+
+def test_whoever_may_read_the_folder_may_read_the_index(collection: Collection) -> None:
+    """A container, and a service with a user of its own, could not open what somebody else had built."""
+    indexing.build_index(collection).close()
+    folder = index_folder(Collection.open(collection.path))
+    rights = {path.name: path.stat().st_mode & 0o044 for path in folder.rglob("*") if path.is_file()}
+    assert set(rights.values()) == {folder.stat().st_mode & 0o044}, rights

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from evenrank.retrieval.query.confirmation import _have_words, distinct_keywords, forms_of_name, names_in_title
+from evenrank.retrieval.query.confirmation import (
+    TopicWords,
+    _have_words,
+    _names,
+    distinct_keywords,
+    forms_of_name,
+    names_in_title,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +38,17 @@ def test_a_place_has_adjectives() -> None:
     assert "italian" in forms_of_name("italy")
     assert "japanese" in forms_of_name("japan")
     assert {"scotland", "scottish", "scots"} == set(forms_of_name("scotland"))
+
+
+@pytest.mark.parametrize(
+    ("title", "is_one"), [("Irish literature", True), ("Brazilian football", True), ("Irish", False)]
+)
+def test_an_adjective_of_a_country_before_another_word_is_a_name(title: str, is_one: bool) -> None:
+    words = tuple(title.lower().split())
+    asked = TopicWords(title, {title: words, "poet": ("poet",)}, frozenset(), frozenset())
+    assert _names(asked) == ([words[:1]] if is_one else [])
+    assert {"brazil", "brazilian"} <= set(forms_of_name("brazilian"))
+    assert set(forms_of_name("irish")) == {"ireland", "irish"}
 
 
 def test_a_name_inside_another_is_none() -> None:

@@ -151,13 +151,22 @@ def test_keywords_name_kinds_where_those_are_many(tmp_path: Path) -> None:
         made.commit()
         ids = np.arange(1, len(texts) + 1, dtype=np.int32)
         topic = Topic(1, "Airports", keywords=("airline", "series"))
-        found = are_of_kind(made, topic, ids, [f"Foo {number}" for number in ids.tolist()])
+        found: list[bool] = are_of_kind(made, topic, ids, [f"Foo {number}" for number in ids.tolist()]).tolist()
         made.close()
-        return found.tolist()
+        return found
 
     assert kinds(10, 2) == [True] * 10 + [False] * 2
     assert all(kinds(10, 20))
     assert all(kinds(4, 2))  # too few to be enough
+
+
+def test_somebody_who_makes_films_is_none(tmp_path: Path) -> None:
+    made = TantivyEngine.create(tmp_path / "films")
+    texts = ["Max is an Indian film and television actor.", "Max is an Indian film about a school."]
+    made.add(IndexPage(number, "Max", text, text) for number, text in enumerate(texts, 1))
+    made.commit()
+    assert are_of_kind(made, Topic(1, "Films"), np.array([1, 2], np.int32), ["Max", "Max"]).tolist() == [False, True]
+    made.close()
 
 
 def test_a_series_is_a_kind(engine: TantivyEngine) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +52,19 @@ def restricts_people(restriction: str, known: Mapping[str, Dimension]) -> bool:
     """Whether `dimension=group` names a group of people, such as a gender: a list of them would tell it of each one."""
     name, _, group = (part.strip() for part in restriction.partition("="))
     return name in known and known[name].is_personal and group.casefold() != "known"
+
+
+@cache
+def _words_of_one_gender() -> Mapping[str, frozenset[str]]:
+    """Words of titles that are about women or men alone, by language."""
+    table = tomllib.loads(files("evenrank.app.articles").joinpath("one_gender.toml").read_text("utf-8"))
+    return {language: frozenset(words) for language, words in table.items()}
+
+
+def is_about_one_gender(title: str, language: str) -> bool:
+    """Whether the title of a subject says that it is about women or men alone."""
+    words = _words_of_one_gender().get(language, frozenset())
+    return any(word in words for word in re.findall(r"\w+", title.casefold()))
 
 
 def valid_restrictions(within: Iterable[str], known: Mapping[str, Dimension]) -> list[str]:

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from evenrank.app.articles.article import ListedArticle, article_links
-from evenrank.app.articles.collection_view import address_name, shown_dimensions
+from evenrank.app.articles.collection_view import address_name, is_about_one_gender, shown_dimensions
 from evenrank.app.pages import i18n
 from evenrank.app.request.choices import conditions, describe_attention
 from evenrank.app.request.visitor import person_of, root_of
@@ -61,6 +61,7 @@ def environment() -> Environment:
         address_name=address_name,
         conditions=conditions,
         describe_attention=describe_attention,
+        is_about_one_gender=is_about_one_gender,
         stored_message=i18n.stored_message,
         languages=i18n.LANGUAGES,
     )

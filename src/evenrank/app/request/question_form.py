@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -38,6 +38,7 @@ from evenrank.core.withheld import hide_people
 from evenrank.database.database import Database
 from evenrank.ranking.build import field_concentrations, target_of
 from evenrank.retrieval.engine.protocol import Engine
+from evenrank.retrieval.find import lexical_part
 from evenrank.retrieval.query.evidence import Reasons, find_reasons, keyword_parts
 from evenrank.retrieval.query.topic_query import QueryWords, build_terms, topic_words
 from evenrank.wikipedia.mediawiki.titles import IMPORTANCES
@@ -66,6 +67,8 @@ class Preview:
 
     is_brought: bool = False
     """Whether the articles are those that the form brings."""
+    doubtful: tuple[str, ...] = ()
+    """Keywords that count half, because they fit neither the title nor the other keywords."""
 
     @property
     def has_more(self) -> bool:
@@ -110,6 +113,8 @@ class GoalPreview:
     """Articles that a list of it would have, or that draws would be made from."""
     reports: tuple[SourceReport, ...] = ()
     """What became of each source that people brought."""
+    known: Mapping[str, float] = field(default_factory=dict)
+    """For which share of the articles each dimension with a table is known, by heading."""
 
 
 @dataclass(frozen=True)
@@ -135,17 +140,20 @@ def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
         split_keywords(fields.get("keywords", "")),
         clean_text(fields.get("scope", "")),
     )
-    engine = state.source.model().engine
+    model = lexical_part(state.source.model())
+    engine = model.engine
     if faults := question_faults(topic.title, topic.keywords, topic.scope, engine.layout.language):
         raise QuestionError(faults)
-    words = topic_words(topic, language=engine.layout.language)
+    doubtful = model.doubtful_keywords(topic)
+    words = topic_words(topic, language=engine.layout.language, doubtful=doubtful)
     if not words.weights:
         return None
     hits = engine.search(build_terms(words, engine), MOST_COUNTED)
     best = hits.page_ids[:N_SHOWN]
     reasons = find_reasons(engine, topic, best) if len(best) else Reasons((), hits.page_ids[:0].astype("u2"))
     shown = ArticleList(state.collection, best, hits.scores[:N_SHOWN], reasons, state.facts)
-    return Preview(shown.articles(), len(hits.page_ids), keyword_counts(engine, topic, hits.page_ids))
+    counts = keyword_counts(engine, topic, hits.page_ids)
+    return Preview(shown.articles(), len(hits.page_ids), counts, doubtful=doubtful)
 
 
 def _preview_brought(state: AppState, fields: Mapping[str, str]) -> Preview | None:
@@ -200,6 +208,7 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
     field = target_of(candidates, task, target.space, settings).values
     counts = candidates.alignment.total()
     tables: list[tuple[str, list[GoalRow] | None]] = []
+    known: dict[str, float] = {}
     withheld = set()
     for dimension in target.space.dimensions:
         if dimension.is_personal and (
@@ -213,6 +222,8 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
         rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
         saved = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
         tables.append((dimension.heading, sorted(saved, key=lambda row: -row.goal)))
+        n_of_group = target.space.margin(counts, dimension.name)
+        known[dimension.heading] = float(n_of_group[int(dimension.has_unknown) :].sum() / n_of_group.sum())
     found = [
         (one.dimension, readable(one, target.space), one.share)
         for one in field_concentrations(state.collection, candidates, target.space, settings)
@@ -223,7 +234,7 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
     n_brought = len(user_articles.page_ids) if user_articles and is_own else 0
     left_out = {**left_out, **({"length": len(candidates) - n_listed} if len(candidates) > n_listed else {})}
     reports = user_articles.reports if user_articles else ()
-    return GoalPreview(tables, found, question, rule, n_brought, left_out, n_listed, reports)
+    return GoalPreview(tables, found, question, rule, n_brought, left_out, n_listed, reports, known)
 
 
 def readable(one: Concentration, space: GroupSpace) -> str:

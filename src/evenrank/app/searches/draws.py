@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -171,8 +172,9 @@ def drawable_candidates(
 def _compute_owed(state: AppState, search: SavedSearch, number: int, kind_rows: NDArray[np.float64]) -> Owed:
     """What draw `number` and those before it owe to the groups, and what they would owe by the plan."""
     query = "SELECT exposure FROM draw WHERE search = ? AND number < ?"
-    blobs = [row["exposure"] for row in state.store.connection.execute(query, (search.number, number))]
-    given = float64(b"".join(blobs)).reshape(len(blobs), len(search.target)).sum(axis=0)
+    given = np.zeros(len(search.target))
+    for row in state.store.connection.execute(query, (search.number, number)):
+        given += float64(row["exposure"])
     weights = search.question.weights(search.plan.shape[1])
     rounds, begun = divmod(number, len(search.plan))
     times = rounds + (np.arange(len(search.plan)) < begun)
@@ -214,12 +216,28 @@ def n_shown_before(connection: Connection, search: SavedSearch, draw: Draw) -> i
     return int(np.isin(draw.page_ids, pages_shown_to(connection, search.number, draw.editor, draw.number)).sum())
 
 
-def all_draws(connection: Connection, search: SavedSearch) -> tuple[list[NDArray[np.int32]], NDArray[np.float64]]:
-    """Pages of each draw of a search, and the exposure of each draw (draw by group)."""
-    query = "SELECT pages, exposure FROM draw WHERE search = ? ORDER BY number"
-    rows = connection.execute(query, (search.number,)).fetchall()
-    exposures = float64(b"".join(row["exposure"] for row in rows)).reshape(len(rows), len(search.target))
-    return [int32(row["pages"]) for row in rows], exposures
+def count_draws(connection: Connection, search: SavedSearch) -> int:
+    """How many draws of a search there are now."""
+    return int(connection.execute("SELECT count(*) FROM draw WHERE search = ?", (search.number,)).fetchone()[0])
+
+
+def first_draws(
+    connection: Connection, search: SavedSearch, n_draws: int, at: Container[int]
+) -> tuple[list[NDArray[np.int32]], dict[int, NDArray[np.float64]]]:
+    """Pages of each of the first draws of a search, and at some of them the mean exposure of it and those before it.
+
+    Exposures of ten thousand draws over a thousand groups would take a hundred megabytes, so they are read in turn.
+    """
+    query = "SELECT pages, exposure FROM draw WHERE search = ? ORDER BY number LIMIT ?"
+    pages: list[NDArray[np.int32]] = []
+    means: dict[int, NDArray[np.float64]] = {}
+    total = np.zeros(len(search.target))
+    for place, row in enumerate(connection.execute(query, (search.number, n_draws))):
+        pages.append(int32(row["pages"]))
+        total += float64(row["exposure"])
+        if place in at:
+            means[place] = total / (place + 1)
+    return pages, means
 
 
 def draws_of(connection: Connection, search: SavedSearch, before: int = 0, limit: int = 50) -> list[Any]:

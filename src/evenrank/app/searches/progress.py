@@ -20,7 +20,7 @@ from evenrank.app.fairness.balance import (
 from evenrank.app.fairness.charts import Plot, plot
 from evenrank.app.fairness.disclosure import disclosure_of
 from evenrank.app.fairness.share_bars import ShareBars, share_bars
-from evenrank.app.searches.draws import all_draws
+from evenrank.app.searches.draws import count_draws, first_draws
 from evenrank.app.searches.saved_search import SavedSearch
 from evenrank.app.state import AppState
 from evenrank.core.exposure import AttentionTable
@@ -60,16 +60,14 @@ class SearchProgress:
 
 def search_progress(state: AppState, search: SavedSearch) -> SearchProgress | None:
     """The progress of a search; None before the first draw."""
-    draws, exposures = all_draws(state.store.connection, search)
-    n_draws = len(exposures)
-    if not n_draws:
+    n_draws = count_draws(state.store.connection, search)
+    kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, MOST_POINTS)).round().astype(int)).tolist()
+    draws, means = first_draws(state.store.connection, search, n_draws, frozenset(kept))
+    if not draws or len(draws) < n_draws:  # none yet, or the search was removed meanwhile
         return None
-    means = np.cumsum(exposures, axis=0) / np.arange(1, n_draws + 1)[:, None]
-    kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, MOST_POINTS)).round().astype(int))
-    balances = _balances(state, search, draws, means, set(kept.tolist()))
-    given, wanted = means.sum(axis=1), float(search.wanted_exposure.sum())
+    balances, wanted = _balances(state, search, draws, means), float(search.wanted_exposure.sum())
     losses = {
-        int(at): round(ee_loss(given[at] * balances[at].exposure, wanted * balances[at].goal), LOSS_DECIMALS)
+        at: round(ee_loss(means[at].sum() * balances[at].exposure, wanted * balances[at].goal), LOSS_DECIMALS)
         for at in kept
         if balances[at].space.dimensions and not balances[at].has_few_people
     }
@@ -112,10 +110,9 @@ def _balances(
     state: AppState,
     search: SavedSearch,
     draws: Sequence[NDArray[np.int32]],
-    means: NDArray[np.float64],
-    wanted: set[int],
+    means: Mapping[int, NDArray[np.float64]],
 ) -> dict[int, Balance]:
-    """After each draw that is wanted, the balance of it and all before it: their mean exposure and distinct pages."""
+    """After each draw that has a mean, the balance of it and all before it: their mean exposure and distinct pages."""
     space, question, rule = state.space(search), search.question, disclosure_of(state, search)
     pages, place = np.unique(np.concatenate(draws), return_inverse=True)
     alignment = page_alignment(state.collection_of(search), pages, space, question.within)
@@ -124,7 +121,7 @@ def _balances(
     for at, places in enumerate(np.split(place, np.cumsum([len(draw) for draw in draws])[:-1])):
         attention[places] += weights[: len(places)]
         is_shown[places] = True
-        if at in wanted:
+        if at in means:
             balance = Balance(
                 space,
                 means[at] / max(means[at].sum(), 1e-12),

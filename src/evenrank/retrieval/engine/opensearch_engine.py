@@ -151,6 +151,10 @@ _SPARE = 64
 """Hits asked for beyond k, so that ties at the cut can be ordered."""
 
 
+REPLICA_SECONDS = 60
+"""How long a new index waits for its replicas before pages are sent; a cluster that has no room for them gets on."""
+
+
 class OpenSearchEngine:
     """`Engine` on an OpenSearch cluster."""
 
@@ -176,6 +180,9 @@ class OpenSearchEngine:
             client.indices.create(
                 index=index, body={"settings": index_settings(n_shards), "mappings": mapping_of(layout)}
             )
+            if count_data_nodes(client) > 1:  # a shard without its replica is lost with its node
+                wanted = {"wait_for_status": "green", "timeout": f"{REPLICA_SECONDS}s"}
+                client.cluster.health(index=index, **wanted, request_timeout=2 * REPLICA_SECONDS, ignore=408)
         return cls(client, place, index, layout)
 
     @classmethod

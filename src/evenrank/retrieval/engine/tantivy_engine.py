@@ -302,7 +302,7 @@ class TantivyEngine:
         hits = searcher.search(everything, MOST_LOOKED_AT, count=False, order_by_field="ordinal", order=Order.Asc).hits
         n_pages = Counter(address.segment_ord for _, address in hits)
         address = max((address for _, address in hits), key=lambda address: n_pages[address.segment_ord])
-        page = self._whole(address)
+        (page,) = self._whole([address])
         texts = field_texts(page, self._analyser)
         words = {name: analyse(self._analyser, name, text)[0] for name, text in texts.items()}
         return page, measure_words(searcher, self._schema, self.path, words, address)
@@ -320,11 +320,11 @@ class TantivyEngine:
         return Lengths(n_pages, tuple(n_words.tolist()))
 
     def _words_of(self, pages: Iterable[IndexPage]) -> NDArray[np.int64]:
-        """Words in each field of pages together."""
+        """Words in each field of pages together; a word without its ending is one, too."""
         total = np.zeros(len(TEXT_FIELDS), np.int64)
         for page in pages:
             texts = field_texts(page, self._analyser)
-            total += [len(analyse(self._analyser, name, texts[name])) for name in TEXT_FIELDS]
+            total += [len(self._analyser.words(texts[name])) for name in TEXT_FIELDS]
         return total
 
     @property
@@ -335,27 +335,25 @@ class TantivyEngine:
     def pages(self, page_ids: Sequence[int]) -> list[IndexPage | None]:
         """Pages as they were added; see `UpdatingEngine.pages`."""
         addresses = self._addresses(page_ids)
-        return [self._whole(addresses[page]) if page in addresses else None for page in map(int, page_ids)]
+        found = {page.page_id: page for page in self._whole(list(addresses.values()))}
+        return [found.get(int(page_id)) for page_id in page_ids]
 
-    def _whole(self, address: tantivy.DocAddress) -> IndexPage:
-        names = ("page_id", *self.layout.groups, *QUALITY_FIELDS)
-        numbers: list[Any] = [self._fast(name, [address])[0] for name in names]
-        page_id, *masks, quality, score = numbers
-        document = self._searcher.doc(address)
-        title, categories = (bytes(document.get_first(name) or b"").decode() for name in SHOWN_FIELDS[:2])
-        lead, text, infobox, kind = unpack_rest(bytes(document.get_first(REST_FIELD) or b""))
-        return IndexPage(
-            int(page_id),
-            title,
-            lead,
-            text,
-            categories,
-            infobox,
-            kind,
-            dict(zip(self.layout.groups, masks, strict=True)),
-            int(quality),
-            math.nan if score is None else float(score),
-        )
+    def _whole(self, addresses: list[tantivy.DocAddress]) -> list[IndexPage]:
+        """The pages at some addresses."""
+        groups = self.layout.groups
+        names = ("page_id", *groups, *QUALITY_FIELDS)
+        rows = zip(*(self._fast(name, addresses) for name in names), strict=True)
+        pages = []
+        for address, (page_id, *masks, quality, score) in zip(addresses, rows, strict=True):
+            document = self._searcher.doc(address)
+            title, categories = (bytes(document.get_first(name) or b"").decode() for name in SHOWN_FIELDS[:2])
+            lead, text, infobox, kind = unpack_rest(bytes(document.get_first(REST_FIELD) or b""))
+            known = dict(zip(groups, masks, strict=True))
+            number = math.nan if score is None else float(score)
+            pages.append(
+                IndexPage(int(page_id), title, lead, text, categories, infobox, kind, known, int(quality), number)
+            )
+        return pages
 
     def refresh(self) -> None:
         """Search what other processes have committed since this index was opened."""

@@ -273,6 +273,10 @@ MARKS_FILE = "marks.json"
 """Beside the index: its last marks."""
 
 
+PRIVATE_FILES = ("meta.json", ".managed.json")
+"""What tantivy writes so that its owner alone can read it; the rest has the rights that the folder has."""
+
+
 class TantivyWriter:
     """Changes an index. A searcher of the caller tells what is committed."""
 
@@ -364,6 +368,8 @@ class TantivyWriter:
         if self._open is not None:
             self._open.rollback()
             self._open.wait_merging_threads()
+            for name in PRIVATE_FILES:  # a server often runs as somebody else than who builds the index
+                (self._path / name).chmod(self._path.stat().st_mode & 0o666)
             self._open = None
             self._added = None  # another process may write now
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from evenrank.retrieval.query.feedback import inverse_document_frequencies
 from evenrank.retrieval.query.past import HISTORY
 from evenrank.retrieval.query.topic_query import ENGLISH, singular, split_words
 from evenrank.retrieval.word_lists import lines_of, word_list
+from evenrank.wikipedia.annotate.geography import countries
 
 Having = Mapping[str, NDArray[np.bool_]]
 """Whether each page has a word, by word."""
@@ -85,13 +87,28 @@ def names_in_title(title: str) -> list[tuple[str, ...]]:
 
 
 def forms_of_name(word: str) -> tuple[str, ...]:
-    """A name and the adjectives that are made of it: Brazil, Brazilian."""
+    """A name and the adjectives that are made of it: Brazil, Brazilian. Those of an adjective are its place's."""
+    word = _places_by_adjective().get(word, word)
     for line in lines_of("adjectives_of_places"):
         if word in line.split():
             return tuple(line.split())
+    return _regular_forms(word)
+
+
+def _regular_forms(word: str) -> tuple[str, ...]:
     stems = [word, *([word[:-1]] if word[-1:] in "aeiouy" else [])]
     endings = ("n", "an", "ian", "ese", "i", "ish")
     return (word, *(stem + ending for stem in stems for ending in endings))
+
+
+@cache
+def _places_by_adjective() -> Mapping[str, str]:
+    """Places of one word by their adjectives: Brazil by Brazilian."""
+    lines = [line.split() for line in lines_of("adjectives_of_places")]
+    irregular = {word: place for place, *words in lines for word in words}
+    names = (country.name for country in countries().values())
+    regular = {name.lower() for name in names if name.isalpha()} - {place for place, *_ in lines}
+    return {form: place for place in sorted(regular) for form in _regular_forms(place)[1:]} | irregular
 
 
 class Confirmed(NamedTuple):
@@ -125,7 +142,8 @@ def are_confirmed(
 
 
 def _names(asked: TopicWords) -> list[tuple[str, ...]]:
-    """The names in a title; none in one that is a name as a whole. Its first word is one if a keyword says so."""
+    """The names in a title; none in one that is a name as a whole. Its first word is one if it is the adjective of a
+    country, or if a keyword says so."""
     words = asked.parts[asked.title]
     if words in asked.whole_names:
         return []
@@ -136,6 +154,7 @@ def _names(asked: TopicWords) -> list[tuple[str, ...]]:
         for text, parts in asked.parts.items()
         if text != asked.title
     )
+    is_place = is_place or first[0] in _places_by_adjective()
     return known or ([tuple(first)] if is_place and len(words) > 1 else [])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,10 +25,12 @@ from evenrank.retrieval.query.topic_query import (
     ENGLISH,
     analysed_forms,
     gender_words,
+    names_like_plurals,
     number_forms,
     qualifying_words,
     split_words,
     subject_words,
+    topic_words,
 )
 from evenrank.retrieval.word_lists import word_list
 
@@ -106,11 +108,12 @@ def find_evidence(
     language = engine.layout.language
     parts = keyword_parts(topic, language)
     words = list(dict.fromkeys(word for parts_of in parts.values() for word in parts_of))
+    like_plurals = names_like_plurals(topic_words(topic, language=language), engine)
     in_text, in_lead, in_a_row = _having(
         engine,
         (
             {word: _word_terms(engine, word, TEXT_FIELDS) for word in words},
-            {word: _word_terms(engine, word, LEAD_FIELDS) for word in words},
+            {word: _word_terms(engine, word, LEAD_FIELDS, like_plurals) for word in words},
             {text: _phrase_terms(engine, text) for text in parts if len(parts[text]) > 1},
         ),
         page_ids,
@@ -223,8 +226,11 @@ def names_among(topic: Topic, language: str = "en") -> set[tuple[str, ...]]:
     return found
 
 
-def _word_terms(engine: Engine, word: str, fields: Sequence[TextField]) -> list[WeightedTerm]:
-    return [WeightedTerm(name, forms) for name in fields if (forms := analysed_forms(engine, name, word))]
+def _word_terms(
+    engine: Engine, word: str, fields: Sequence[TextField], names: Collection[str] = ()
+) -> list[WeightedTerm]:
+    found = ((name, analysed_forms(engine, name, word, is_name=word in names)) for name in fields)
+    return [WeightedTerm(name, forms) for name, forms in found if forms]
 
 
 def _phrase_terms(engine: Engine, text: str) -> list[WeightedTerm]:
@@ -236,11 +242,13 @@ def _having(
 ) -> list[dict[str, NDArray[np.bool_]]]:
     """Whether each page has any of some terms, by what they are asked for; all are asked at once."""
     lists = [terms for mapping in asked for terms in mapping.values()]
-    found = iter(_matches(engine, lists, page_ids))
+    found = iter(have_terms(engine, lists, page_ids))
     return [{name: next(found) for name in mapping} for mapping in asked]
 
 
-def _matches(engine: Engine, asked: Sequence[Sequence[WeightedTerm]], page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+def have_terms(
+    engine: Engine, asked: Sequence[Sequence[WeightedTerm]], page_ids: NDArray[np.int32]
+) -> NDArray[np.bool_]:
     """Whether each page has any of the terms, for each of several lists of terms: list by page."""
     if isinstance(engine, MatchingEngine):
         return engine.matches(asked, page_ids)

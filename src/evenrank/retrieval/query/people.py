@@ -220,6 +220,8 @@ def _is_of_kind(
         return is_person
     if is_person or any(names_people(form) for form in forms):
         return is_person and any(word in forms and names_people(word) for word in _occupations(opening))
+    if names_people(" ".join(_occupations(opening)[-1:])):
+        return False  # "a film and television actor"
     of_classes = [word for name in classes for word in split_words(name)[-1:]]
     ends = tuple(form for form in forms if len(form) >= LEAST_COMPOUND)
     heads = _title_heads(title)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evenrank.core.records import Topic
@@ -167,6 +167,8 @@ class QuerySettings:
     """Weight of a word of the topic's title."""
     keyword_mass: float = 10.0
     """Each keyword weighs 1, or less when there are many: at most this much together."""
+    doubtful_share: float = 0.5
+    """What a keyword counts that fits neither the title nor the other keywords, as a share of its weight."""
     scope_weight: float = 0.1
     """Weight of a word of the scope: little, for a scope mostly tells how the project works, not what it is about."""
     fields: Mapping[TextField, float] = field(
@@ -190,10 +192,14 @@ class QueryWords:
     phrases: tuple[tuple[str, ...], ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
     """Words of a title or keyword that only together are the subject: women scientists are no women's football."""
+    names: frozenset[str] = frozenset()
+    """Words of keywords that are written with a capital and look like plurals."""
 
 
-def topic_words(topic: Topic, settings: QuerySettings | None = None, language: str = ENGLISH) -> QueryWords:
-    """The words of a topic, weighted by where they stand."""
+def topic_words(
+    topic: Topic, settings: QuerySettings | None = None, language: str = ENGLISH, doubtful: Collection[str] = ()
+) -> QueryWords:
+    """The words of a topic, weighted by where they stand; keywords that are in doubt weigh less."""
     settings = settings or QuerySettings()
     weights: Counter[str] = Counter()
     names = [part for part in re.split(r"[/:]", topic.title) if part.strip()]
@@ -201,7 +207,8 @@ def topic_words(topic: Topic, settings: QuerySettings | None = None, language: s
         _count(weights, subject_words(name, is_name=True, language=language), settings.title_weight)
     each = min(1.0, settings.keyword_mass / max(len(topic.keywords), 1))
     for keyword in topic.keywords:
-        _count(weights, subject_words(keyword, is_name=False, language=language), each)
+        weight = settings.doubtful_share * each if keyword in doubtful else each
+        _count(weights, subject_words(keyword, is_name=False, language=language), weight)
     _count(weights, dict.fromkeys(subject_words(topic.scope, is_name=True, language=language)), settings.scope_weight)
     phrases = tuple(_phrases([*names, *topic.keywords], language))
     named = [(text, subject_words(text, is_name=True, language=language)) for text in names]
@@ -210,7 +217,9 @@ def topic_words(topic: Topic, settings: QuerySettings | None = None, language: s
     alone = {word for _, qualifying in qualified for word in qualifying}
     kept = Counter({word: weight for word, weight in weights.items() if word not in alone})
     together = tuple(dict.fromkeys(words for words, qualifying in qualified if qualifying))
-    return QueryWords(_or_all(kept, topic, language), phrases, together)
+    capitals = (word for keyword in topic.keywords for word in keyword.split() if word[:1].isupper())
+    written = frozenset(part for word in capitals for part in split_words(word, language) if singular(part) != part)
+    return QueryWords(_or_all(kept, topic, language), phrases, together, written)
 
 
 def free_words(text: str, language: str = ENGLISH) -> QueryWords:
@@ -223,10 +232,11 @@ def free_words(text: str, language: str = ENGLISH) -> QueryWords:
 def build_terms(words: QueryWords, engine: Engine, settings: QuerySettings | None = None) -> list[WeightedTerm]:
     """The weighted terms of a query, for one engine's way of analysing text."""
     settings = settings or QuerySettings()
+    names = names_like_plurals(words, engine)
     terms = []
     for name, field_weight in settings.fields.items():
         for word, weight in words.weights.items():
-            if forms := analysed_forms(engine, name, word):
+            if forms := analysed_forms(engine, name, word, is_name=word in names):
                 terms.append(WeightedTerm(name, forms, weight * field_weight))
     for name, field_weight in settings.phrase_fields.items():
         for phrase in words.phrases:
@@ -284,7 +294,19 @@ def _with_pronouns(engine: Engine, name: TextField, word: str) -> tuple[str, ...
     return tuple(dict.fromkeys([*analysed_forms(engine, name, word), *forms]))
 
 
-def analysed_forms(engine: Engine, name: TextField, word: str) -> tuple[str, ...]:
-    """Alternatives of a word in a field: its number forms where text is not stemmed, one stem where it is."""
-    forms = [engine.analyse(name, form) for form in number_forms(word, engine.layout.language)]
+def analysed_forms(engine: Engine, name: TextField, word: str, *, is_name: bool = False) -> tuple[str, ...]:
+    """Alternatives of a word in a field: its number forms where text is not stemmed, one stem where it is. A name has
+    none."""
+    forms_of = (word,) if is_name else number_forms(word, engine.layout.language)
+    forms = [engine.analyse(name, form) for form in forms_of]
     return tuple(dict.fromkeys(form[0] for form in forms if form))
+
+
+def names_like_plurals(words: QueryWords, engine: Engine) -> frozenset[str]:
+    """Names that look like the plural of a rarer word: Lagos is not Lago, while "Rivers" are rivers."""
+    if not words.names:
+        return frozenset()
+    names = sorted(words.names)
+    n_with = engine.document_frequencies("lead", [*names, *map(singular, names)])
+    plural, single = n_with[: len(names)], n_with[len(names) :]
+    return frozenset(name for name, more, fewer in zip(names, plural, single, strict=True) if fewer < more)

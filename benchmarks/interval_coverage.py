@@ -5,9 +5,9 @@ and asks the product's own code (`draw_kinds`, `draw_relevance`, `pooled_interva
 the topics of the population for a fixed run. The peer in each row is the interval that carries topics only (BCa
 bootstrap of the data as recorded).
 
-    python benchmarks/coverage.py [--replicates 1000] [--draws 30] [--only WORD]
-    python benchmarks/coverage.py --bounds [--replicates 1000]
-    python benchmarks/coverage.py --collections [--replicates 100]
+    python benchmarks/interval_coverage.py [--replicates 1000] [--draws 30] [--only WORD]
+    python benchmarks/interval_coverage.py --bounds [--replicates 1000]
+    python benchmarks/interval_coverage.py --collections [--replicates 100]
 
 `--bounds` asks whether bounds without a model (`evaluate --bounds`) hold the truth, topic by topic: groups of generated
 collections are hidden, and only the heads of two runs are judged. `--collections` asks `evaluate --uncertainty` itself:
