@@ -215,6 +215,7 @@ def test_updates_give_the_results_of_a_build(tmp_path: Path, seed: int, monkeypa
 
 
 @pytest.mark.long
+@pytest.mark.timeout(0)
 @pytest.mark.parametrize("block", range(20))
 def test_a_thousand_sequences_of_updates(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = range(1000 + 50 * block, 1050 + 50 * block)

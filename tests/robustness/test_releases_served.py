@@ -76,6 +76,7 @@ def test_servers_follow_a_release_and_a_rollback_without_a_failed_request(tmp_pa
 
 
 @pytest.mark.long
+@pytest.mark.timeout(0)
 def test_ten_releases_under_load(tmp_path: Path) -> None:
     state = release_under_load(tmp_path, 10)
     print(f"{state.n_requests:,} requests, {len(state.failures)} failures")

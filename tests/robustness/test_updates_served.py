@@ -79,6 +79,7 @@ def test_a_server_follows_updates_without_a_failed_request(tmp_path: Path) -> No
 
 
 @pytest.mark.long
+@pytest.mark.timeout(0)
 def test_twenty_updates_under_load(tmp_path: Path) -> None:
     state = update_under_load(tmp_path, 20)
     print(f"{state.n_requests:,} requests, {state.n_opened:,} openings, {len(state.failures)} failures")
