@@ -126,11 +126,13 @@ def rankers(collection: TestCollection) -> dict[str, Ranker]:
         words = [word for word in engine.analyse("text", topic.title) if word in known]
         scores = bm25.get_scores(words) if words else np.zeros(len(page_ids))
         order = np.lexsort((page_ids, -scores))
-        return page_ids[order][scores[order] > 0].tolist()
+        found: list[int] = page_ids[order][scores[order] > 0].tolist()
+        return found
 
     def by_tantivy(topic: Topic) -> Sequence[int]:
         terms = [WeightedTerm("text", (word,)) for word in dict.fromkeys(engine.analyse("text", topic.title))]
-        return engine.search(terms, DEPTH).page_ids.tolist()
+        found: list[int] = engine.search(terms, DEPTH).page_ids.tolist()
+        return found
 
     model = LexicalModel(engine, SearchSettings(candidates=CandidateSettings(n_per_group=0)))
     found: dict[str, Ranker] = {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+import evenrank
 from evenrank.app.fairness.comparison import changes
 from evenrank.app.lists.work_list import load_list, make_list
 from evenrank.app.request.question import Question
@@ -231,6 +232,10 @@ def test_the_preview_names_keywords_that_count_half(client: TestClient, state: A
     html = client.get(f"/lists/preview?title=Photography&keywords={','.join((*fitting, *stray))}").text
     assert f"neither the title nor the other keywords: {', '.join(doubtful)}<" in html
     assert "Counts half" not in client.get(f"/lists/preview?title=Photography&keywords={','.join(fitting)}").text
+    ranked = evenrank.rank(state.collection, 1, query=", ".join(("Photography", *fitting, *stray)))
+    assert ranked.topics[0].doubtful_keywords == doubtful
+    assert ranked.record["topics"][0]["doubtful_keywords"] == list(doubtful)
+    assert 'counts half: "privileges"' in " ".join(ranked.notes)
 
 
 def test_a_browser_finds_its_lists_on_the_landing_page(client: TestClient, list_path: str) -> None:

@@ -158,7 +158,8 @@ def test_an_adaptive_reader_is_answered_the_same_in_both_worlds(
     )
     for at, (one, other) in enumerate(zip(here, there, strict=False)):
         assert one == other, f"answer {at}"
-    assert len({one for one in here if one.startswith("200")}) > n_requests / 4  # the answers differ, but not by world
+    n_different = len({one for one in here if one.startswith("200")})
+    assert n_different > min(n_requests / 5, 100)  # the answers differ, but not by world
 
 
 def test_totals_tell_the_worlds_apart(people: Collection, other_people: Collection, tmp_path: Path) -> None:

@@ -151,9 +151,9 @@ def test_keywords_name_kinds_where_those_are_many(tmp_path: Path) -> None:
         made.commit()
         ids = np.arange(1, len(texts) + 1, dtype=np.int32)
         topic = Topic(1, "Airports", keywords=("airline", "series"))
-        found = are_of_kind(made, topic, ids, [f"Foo {number}" for number in ids.tolist()])
+        found: list[bool] = are_of_kind(made, topic, ids, [f"Foo {number}" for number in ids.tolist()]).tolist()
         made.close()
-        return found.tolist()
+        return found
 
     assert kinds(10, 2) == [True] * 10 + [False] * 2
     assert all(kinds(10, 20))

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,8 @@ class Disclosure:
     """Whether the reader chose which articles there are."""
     has_totals: bool
     """Whether the operator shows totals."""
+    is_plan: bool = False
+    """Whether figures are of a plan that nobody sees, as those of searches; those of a list follow from its order."""
 
     @property
     def hides_people(self) -> bool:
@@ -75,7 +77,7 @@ class Disclosure:
     @property
     def shows_relevance_kept(self) -> bool:
         """Whether the relevance of the whole list may be compared with that of plain search."""
-        return not self.hides_people or not self.is_chosen_by_reader
+        return not self.hides_people or not (self.is_chosen_by_reader or self.is_plan)
 
     def balance(self, balance: Balance) -> Balance:
         """A balance as it may be shown."""
@@ -104,7 +106,7 @@ def disclosure_for(state: AppState, question: Question, has_marks: bool = False)
 
 def disclosure_of(state: AppState, saved: SavedRequest) -> Disclosure:
     """The rule for a list or search."""
-    return disclosure_for(state, saved.question, saved.is_made_by_marks)
+    return replace(disclosure_for(state, saved.question, saved.is_made_by_marks), is_plan=saved.area == "searches")
 
 
 def goal_in_force(state: AppState, saved: SavedRequest) -> dict[str, Any]:
