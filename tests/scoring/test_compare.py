@@ -119,7 +119,7 @@ def test_means_are_over_the_topics_that_are_compared(golden_collection: Collecti
 def test_too_few_topics_for_any_clear_difference_are_noted() -> None:
     relevance = {f"q{n}": {"a": 1.0, "b": 0.0, "c": 0.0} for n in range(6)}
     groups = {"a": "x", "b": "y", "c": "y"}
-    best, worst = ({query: order for query in relevance} for order in (["a", "b", "c"], ["b", "c", "a"]))
+    best, worst = (dict.fromkeys(relevance, order) for order in (["a", "b", "c"], ["b", "c", "a"]))
     systems = {"worst": worst, **{f"best {n}": best for n in range(2)}}
     scores = evenrank.score(systems, groups, relevance, "equal", measures=["nDCG"])
     found = evenrank.compare(scores, baseline="worst")

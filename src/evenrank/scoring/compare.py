@@ -198,9 +198,8 @@ def _unreachable(rows: Sequence[Comparison], n_runs: int, test: str, level: floa
     if test != "randomisation" or least <= level:
         return []
     compared = "one comparison" if n_runs == 1 else f"{n_runs} comparisons"
-    return [
-        f"with {n_topics} topics and {compared}, no difference can be clear: the least p (Holm) is {min(least, 1.0):.3g}"
-    ]
+    p = f"{min(least, 1.0):.3g}"
+    return [f"with {n_topics} topics and {compared}, no difference can be clear: the least p (Holm) is {p}"]
 
 
 def _comparison(
