@@ -36,6 +36,7 @@ USES = {
     "interop": "import evenrank.interop.pyterrier_transformer, ir_measures, pandas; import evenrank.interop.frames",
     "ranx": ITEMS + "from evenrank.interop.ranx_runs import to_ranx; print(to_ranx(fair))",
     "lenskit": ITEMS + "from evenrank.interop.lenskit_lists import to_lenskit; print(len(to_lenskit(fair)))",
+    "ann": "from evenrank.retrieval.encode.vector_cache import has_usearch; import usearch.index; assert has_usearch()",
     "dense": "import evenrank.retrieval.encode.encoder, onnxruntime, tokenizers",
     "spark": "import evenrank.wikipedia.annotate.spark.annotate, pyspark.sql.pandas.functions, pyarrow",
     "gpu": "\n".join(
@@ -58,7 +59,7 @@ QUICK = ("", "report", "pandas", "polars", "web", "wiki", "fleet", "postgres", "
 """Extras that are imported in a second or two; the long tests install all of them."""
 OPTIONAL = (
     *("matplotlib", "pandas", "polars", "starlette", "onnxruntime", "pyspark", "pyarrow", "ir_measures", "ranx"),
-    *("lenskit", "psycopg", "opensearchpy", "pyterrier", "tokenizers", "urllib3", "babel", "jinja2"),
+    *("lenskit", "psycopg", "opensearchpy", "pyterrier", "tokenizers", "urllib3", "babel", "jinja2", "usearch"),
 )
 """Packages that only some extras bring, by their names in Python."""
 ADAPTERS = {

@@ -55,6 +55,12 @@ def test_demands_measures_and_effort_are_no_matter_of_tuning() -> None:
     assert policy_space("optimal", {"proof": ["brief"]}) == {"proof": Choices(("brief",))}
 
 
+def test_settings_of_sequences_are_not_drawn_for_lists() -> None:
+    assert list(policy_space("deficit", task=1)) == ["weight", "window", "n_windows"]
+    assert list(policy_space("deficit", task=2)) == ["weight", "window", "n_windows", "quality", "order"]
+    assert policy_space("deficit", {"quality": [1, 2]}, task=1) == {"quality": Choices((1, 2))}
+
+
 def test_own_values_and_ranges_replace_the_usual_ones() -> None:
     given = read_space(["weight=0.5,2", "window=5..50"])
     assert policy_space("deficit", given) == {

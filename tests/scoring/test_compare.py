@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import evenrank
 from evenrank.core.records import Run
 from evenrank.errors import EvenrankError
 from evenrank.scoring.compare import compare
@@ -111,8 +112,22 @@ def test_means_are_over_the_topics_that_are_compared(golden_collection: Collecti
         assert row.n_topics == len(shared) == 4
         assert row.baseline_mean == pytest.approx(np.mean(shared)) == pytest.approx(row.mean)
         assert row.difference == 0.0
-    assert comparisons.notes == ("part: compared on the 4 topics that full has too, of 5",)
+    assert comparisons.notes[0] == "part: compared on the 4 topics that full has too, of 5"
     assert comparisons.to_json()["notes"] == list(comparisons.notes)
+
+
+def test_too_few_topics_for_any_clear_difference_are_noted() -> None:
+    relevance = {f"q{n}": {"a": 1.0, "b": 0.0, "c": 0.0} for n in range(6)}
+    groups = {"a": "x", "b": "y", "c": "y"}
+    best, worst = (dict.fromkeys(relevance, order) for order in (["a", "b", "c"], ["b", "c", "a"]))
+    systems = {"worst": worst, **{f"best {n}": best for n in range(2)}}
+    scores = evenrank.score(systems, groups, relevance, "equal", measures=["nDCG"])
+    found = evenrank.compare(scores, baseline="worst")
+    assert [row.verdict for row in found.rows] == ["no clear difference"] * 2
+    assert [row.p_holm for row in found.rows] == [0.0625] * 2
+    said = "with 6 topics and 2 comparisons, no difference can be clear: the least p (Holm) is 0.0625"
+    assert said in found.notes
+    assert said not in evenrank.compare(scores, "worst", "t-test").notes
 
 
 def test_results_can_be_taken_further(results) -> None:

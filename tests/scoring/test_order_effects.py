@@ -108,6 +108,9 @@ def test_a_task_of_one_run_does_not_keep_the_other_from_being_told(collection: C
     assert "Task 1: ranks by Score" in ran.stdout
     assert "Task 2" not in ran.stdout
     assert "note: Task 2 has one run, and no order" in ran.stderr
+    whole = CliRunner().invoke(cli, ["trust", str(collection.path), *paths, "--draws", "1"])
+    assert whole.exit_code == 0, whole.output
+    assert [one.task for one in evenrank.order_effects(collection, paths, n_draws=1)] == [1]
     alone = CliRunner().invoke(cli, ["trust", str(collection.path), paths[0], paths[2], "--topics-only"])
     assert "at least two runs" in str(alone.exception)
 

@@ -55,6 +55,12 @@ def test_two_equal_runs_are_both_first_and_differ_by_nothing() -> None:
     assert found.tau_halves is None
 
 
+def test_runs_that_are_equal_share_a_rank() -> None:
+    found = trust(results_of({"a": [0.9, 0.8, 0.7], "b": [0.9, 0.8, 0.7], "c": [0.1, 0.2, 0.3]}))
+    assert [(run.run, run.rank) for run in found.runs] == [("a", 1), ("b", 1), ("c", 3)]
+    assert found.summary()[0].startswith("a stays first, tied with b, in 100% of resamples")
+
+
 def test_a_lower_loss_is_better() -> None:
     found = trust(results_of({"low": [1.0, 2.0, 1.5, 1.0], "high": [3.0, 4.0, 3.5, 5.0]}, task=2))
     assert [one.run for one in found.runs] == ["low", "high"]

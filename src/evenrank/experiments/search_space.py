@@ -69,7 +69,7 @@ def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None
 
     A list of values is drawn from; `{"low": 0.1, "high": 10, "log": true}` is a range. Settings that the policy names
     as `untuned`, because they need an extra, are a demand of the user's, or say how to measure or how long to compute,
-    are drawn from `given` values alone.
+    are drawn from `given` values alone; so are its `sequence_settings`, which lists ignore, in Task 1.
     """
     if given:
         return _given_space(policy, given)
@@ -77,7 +77,7 @@ def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None
     found: dict[str, ValueRange | Choices | None] = {}
     for owner in setting_owners(entry, task):
         hints = get_type_hints(owner, include_extras=True)
-        left_out = getattr(owner, "untuned", ())
+        left_out = getattr(owner, "untuned", ()) + (getattr(owner, "sequence_settings", ()) if task == 1 else ())
         settings = [
             one
             for one in fields(owner)  # type: ignore[arg-type]

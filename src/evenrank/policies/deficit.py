@@ -56,6 +56,7 @@ class Deficit(CheckedPolicy):
     citation: ClassVar[str] = (
         "the track's overview, 'iteratively selecting documents by combining relevance, fairness and quality'"
     )
+    sequence_settings: ClassVar[tuple[str, ...]] = ("quality", "order")
 
     weight: Weight = 1.0
     """How much a group that is one whole window behind counts, against the relevance of the best page."""

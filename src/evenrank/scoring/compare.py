@@ -62,7 +62,7 @@ class Comparisons(TableResult):
     protocol: Protocol
     rows: tuple[Comparison, ...]
     notes: tuple[str, ...] = ()
-    """Runs that were compared on some of the topics only."""
+    """Runs that were compared on some of the topics only, and whether so few topics can show a difference at all."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -142,7 +142,8 @@ def compare(
     named = [results.computed(measure, base.task) for measure in listed_measures(measures)]
     for measure in named or results.compared_measures(base.task):
         rows += _compare_on(measure, others, base, test, results.protocol, seed)
-    return Comparisons(base.run, test, results.protocol, tuple(rows), _notes(rows, others, base))
+    notes = (*_notes(rows, others, base), *_unreachable(rows, len(others), test, 1.0 - results.protocol.confidence))
+    return Comparisons(base.run, test, results.protocol, tuple(rows), notes)
 
 
 def _baseline(results: Results, name: str) -> RunResult:
@@ -188,6 +189,17 @@ def _notes(rows: Sequence[Comparison], runs: Sequence[RunResult], base: RunResul
         if fewer:
             notes.append(f"{run.run}: compared where a measure is defined for both: {', '.join(fewer)}")
     return tuple(notes)
+
+
+def _unreachable(rows: Sequence[Comparison], n_runs: int, test: str, level: float) -> list[str]:
+    """A note where no difference, however large, can be clear: n topics have 2ⁿ patterns of signs."""
+    n_topics = max(row.n_topics for row in rows)
+    least = n_runs * 2.0 / 2.0**n_topics
+    if test != "randomisation" or least <= level:
+        return []
+    compared = "one comparison" if n_runs == 1 else f"{n_runs} comparisons"
+    p = f"{min(least, 1.0):.3g}"
+    return [f"with {n_topics} topics and {compared}, no difference can be clear: the least p (Holm) is {p}"]
 
 
 def _comparison(

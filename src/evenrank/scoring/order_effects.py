@@ -130,7 +130,8 @@ def order_effects(
 
     `judgments` is a judgments file, without which nothing is known of assessors; the leaderboard is that of the
     collection, which `with_judgments` gives the judgments of the file. `pool` is that of the topics; by
-    default the one that the runs themselves give at the scored depth.
+    default the one that the runs themselves give at the scored depth. A task of one run is passed over, unless there is
+    no other.
     """
     opened = as_collection(collection)
     opened, loaded, about = without_withdrawn(opened, [as_run(opened, run) for run in given_runs(runs)])
@@ -138,11 +139,11 @@ def order_effects(
     named = joined_groups(groups)
     votes = [] if judgments is None else _votes(judgments, opened)
     pooled = pool if pool is None or isinstance(pool, Pool) else read_pool(pool).with_ids(opened.text_ids)
+    by_task = {task: [run for run in loaded if run.task == task] for task in sorted({run.task for run in loaded})}
+    ordered = {task: some for task, some in by_task.items() if len(some) > 1} or by_task
     return [
-        _Leaderboard(opened, [run for run in loaded if run.task == task], base, named, n_draws, seed).effects(
-            votes, pooled, about
-        )
-        for task in sorted({run.task for run in loaded})
+        _Leaderboard(opened, some, base, named, n_draws, seed).effects(votes, pooled, about)
+        for some in ordered.values()
     ]
 
 

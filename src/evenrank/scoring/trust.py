@@ -135,9 +135,10 @@ class Trust(TableResult):
     def summary(self) -> list[str]:
         """What an organiser should know, in sentences."""
         clear = sum(pair.p_holm < self.level for pair in self.pairs)
-        first = self.runs[0]
+        first, *others = [run for run in self.runs if run.rank == 1]
+        tied = f", tied with {', '.join(run.run for run in others)}," if others else ""
         said = [
-            f"{first.run} stays first in {first.first:.0%} of resamples of the {self.n_topics} topics",
+            f"{first.run} stays first{tied} in {first.first:.0%} of resamples of the {self.n_topics} topics",
             f"the order of a resample has a mean Kendall τ of {self.tau:.2f} with this one; 5 % are at or below"
             f" {self.tau_low:.2f}",
         ]
@@ -193,7 +194,7 @@ def trust(
         n_topics=len(topics),
         power=power,
         level=level,
-        runs=tuple(_spreads(names, values.mean(axis=1), ranks)),
+        runs=tuple(_spreads(names, values.mean(axis=1), gains, ranks)),
         pairs=tuple(_pair_tests(names, gains, test, power, level, seed)),
         tau=float(taus.mean()),
         tau_low=float(np.quantile(taus, 0.05)),
@@ -261,11 +262,14 @@ def _tau_of_halves(gains: NDArray[np.float64], n_splits: int, seed: int) -> floa
     return agreement / (n_splits * len(first))
 
 
-def _spreads(names: Sequence[str], means: NDArray[np.float64], ranks: NDArray[np.intp]) -> list[RankSpread]:
+def _spreads(
+    names: Sequence[str], means: NDArray[np.float64], gains: NDArray[np.float64], ranks: NDArray[np.intp]
+) -> list[RankSpread]:
     low, high = np.quantile(ranks, [0.025, 0.975], axis=0, method="inverted_cdf").astype(int)
     firsts = (ranks == 1).mean(axis=0)
+    placed = _ranks(gains.mean(axis=1)[None])[0]
     return [
-        RankSpread(name, float(means[n]), n + 1, int(low[n]), int(high[n]), float(firsts[n]))
+        RankSpread(name, float(means[n]), int(placed[n]), int(low[n]), int(high[n]), float(firsts[n]))
         for n, name in enumerate(names)
     ]
 

@@ -195,7 +195,8 @@ def _find_matches(
         "marked": ~np.isin(found.page_ids, marks.not_relevant),
     }
     left_out = count_excluded(limits) if is_own else {}
-    found = found.take(np.flatnonzero(np.logical_and.reduce(list(limits.values()))))
+    n_estimated = float(found.relevance[limits["marked"]].sum())
+    found = limited = found.take(np.flatnonzero(np.logical_and.reduce(list(limits.values()))))
     if not len(found):
         text = Message("No article that matches is of these classes, this size and this importance. Widen the range.")
         raise NothingFoundError({"best": text})
@@ -211,6 +212,10 @@ def _find_matches(
         )
     question = fit_to_subject(state, question, task, found, is_own)
     settings = build_settings(state, question, task, is_own)
+    if question.n_relevant and n_estimated:
+        # Of the articles on the subject, only those within the limits and groups of the question are candidates.
+        part = float(within_groups(state.collection, limited, settings).relevance.sum()) / n_estimated
+        settings = replace(settings, n_relevant=question.n_relevant * part)
     prepared = Prepared(*build_candidates(state.collection, 0, task, found, settings))
     if fault := kinds_fault(prepared.candidates.alignment):
         raise QuestionError({"dimensions": fault})

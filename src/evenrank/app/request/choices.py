@@ -70,7 +70,7 @@ def _fairness(question: Question, known: Mapping[str, Dimension]) -> Iterator[tu
 
 
 def _limits(question: Question) -> Iterator[tuple[str, str]]:
-    """Which articles the question leaves out."""
+    """Which articles the question leaves out, and how many it says are on the subject."""
     is_one = question.min_class == question.max_class
     yield Message("Classes"), question.min_class if is_one else _range(question.min_class, question.max_class)
     if question.min_size or question.max_size:
@@ -81,6 +81,9 @@ def _limits(question: Question) -> Iterator[tuple[str, str]]:
         yield Message("Importance"), _joined(question.importance)
     if question.length:
         yield Message("Most articles"), thousands(question.length)
+    if question.n_relevant:
+        about = Message("about %(n)s", n=thousands(question.n_relevant))
+        yield Message("Articles on the subject"), translate(about)
 
 
 def _strength(question: Question) -> str:

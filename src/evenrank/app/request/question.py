@@ -31,6 +31,7 @@ from evenrank.app.request.question_fields import (
     text_field,
     whole_number_field,
 )
+from evenrank.core.allowed import MOST_PAGES
 from evenrank.core.exposure import Attention, parse_attention
 from evenrank.core.groups import Dimension
 from evenrank.core.records import WORK_ORDER, Topic
@@ -43,6 +44,7 @@ from evenrank.retrieval.query.topic_query import subject_words
 from evenrank.trec.dimensions import DIMENSIONS
 
 MAX_SIZE, MAX_VIEWS = 10_000_000, 2_000_000_000
+SUBJECT_SIZE = "About how many articles are on the subject, in all classes and groups; 0 for as many as are estimated."
 FIT = "fit"
 """The goal that is chosen from the subject."""
 QUICK = OptimalList(proof="brief")
@@ -104,6 +106,7 @@ class Question:
     """Importance that a project's banner gives; empty for any."""
     length: int = sent(whole_number_field(MAX_LENGTH), 0, is_in_search=False)
     """Longest list; 0 for the usual length."""
+    n_relevant: int = sent(whole_number_field(MOST_PAGES, SUBJECT_SIZE), 0, name="relevant")
     attention: str = sent(ATTENTION, "log")
     """How far people read, as `rank --attention` takes it; a table as its weights."""
 

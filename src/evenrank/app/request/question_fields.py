@@ -92,9 +92,10 @@ def text_field(most: int, is_required: bool = False) -> FieldKind:
     return FieldKind("text", lambda name, sent: clean_text(sent.fields.get(name, "")), schema, most=most)
 
 
-def whole_number_field(most: int) -> FieldKind:
+def whole_number_field(most: int, description: str = "") -> FieldKind:
     """A whole number; 0 when the field is empty."""
-    schema = {"type": "integer", "minimum": 0, "maximum": most}
+    described = {"description": description} if description else {}
+    schema = {"type": "integer", "minimum": 0, "maximum": most, **described}
     return FieldKind("whole number", partial(_parse_whole, most=most), schema, most=most)
 
 

@@ -197,7 +197,8 @@ def _frequency(engine: Engine, word: str) -> int:
 def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> GoalPreview | None:
     """What the goal of a form would mean; None while the form cannot be used."""
     try:
-        question = state.parse_question(fields)
+        # The goal follows the estimate, whatever number of articles on the subject the form names.
+        question = replace(state.parse_question(fields), n_relevant=0)
         user_articles = recent_user_articles(state, question)
         (candidates, target), _, question, left_out, _ = find_matches(state, question, task, user_articles)
     except QuestionError:

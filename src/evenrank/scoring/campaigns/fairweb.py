@@ -155,11 +155,18 @@ def pair_groupings(
     if len(groups) == len(plain) == 1 and ("" in groups or "" in plain):
         return {next(iter(groups)): (next(iter(groups.values())), next(iter(plain.values())))}
     bare = {name.removesuffix(ORDINAL_SUFFIX) for name in groups}
-    faults = [f"grouping {name!r} has no --target (write --target {name}=FILE)" for name in sorted(bare - set(plain))]
-    faults += [f"target {name!r} has no --groups (write --groups {name}=FILE)" for name in sorted(set(plain) - bare)]
+    faults = [_half_named("grouping", name, "--target") for name in sorted(bare - set(plain))]
+    faults += [_half_named("target", name, "--groups") for name in sorted(set(plain) - bare)]
     if faults:
         raise EvenrankError("\n".join(faults))
     return {name: (path, plain[name.removesuffix(ORDINAL_SUFFIX)]) for name, path in groups.items()}
+
+
+def _half_named(kind: str, name: str, option: str) -> str:
+    """What is wrong with a grouping or target whose other file is missing."""
+    if not name:
+        return f"a {kind} without a name has no {option} (write {option} FILE)"
+    return f"{kind} {name!r} has no {option} (write {option} {name}=FILE)"
 
 
 def wanted_measures(names: tuple[str, ...], has_groups: bool) -> list[WantedMeasure]:
