@@ -30,7 +30,7 @@ from evenrank.app.articles.read_ahead import ReadAhead
 from evenrank.app.articles.titles import Subjects, TitleIndex, index_titles, read_subjects
 from evenrank.app.articles.user_articles import WikiSources
 from evenrank.app.pages.i18n import Message
-from evenrank.app.request.question import Question, QuestionError, parse_question
+from evenrank.app.request.question import Question, RevealingLimitError, parse_question
 from evenrank.app.settings import WebSettings
 from evenrank.app.storage.saved_request import SavedRequest
 from evenrank.app.storage.store import keep_collection, keep_id_numbers, open_app_store, server_secret
@@ -203,7 +203,7 @@ class AppState:
         personal = {dimension.name for dimension in self.space_of(question).dimensions if dimension.is_personal}
         if personal & restricted_dimensions(question.within) and not self.settings.shows_totals:
             text = "A list can be limited to biographies only where groups of people, such as genders, do not count."
-            raise QuestionError({"within": Message(text)})
+            raise RevealingLimitError({"within": Message(text)})
         return question
 
     def space(self, saved: SavedRequest) -> GroupSpace:

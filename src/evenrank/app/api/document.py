@@ -28,7 +28,7 @@ Types = dict[str, dict[str, Any]]
 """JSON schemas of fields by the short names of `openapi.toml`."""
 ERRORS = {
     "400": "What was sent cannot be used; `detail` says why.",
-    "403": "This link can only read.",
+    "403": "This link can only read, or the list would tell too much about people; `detail` says which.",
     "404": "There is no such list, search, draw or article, or no article has any of the words; `detail` says which.",
     "409": "Every article of the search is done, or not for this editor.",
     "413": "The body is too long.",

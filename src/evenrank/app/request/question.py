@@ -179,6 +179,12 @@ class NothingFoundError(QuestionError):
     status_for_bots = 404
 
 
+class RevealingLimitError(QuestionError):
+    """A question whose list would tell too much about people, whatever else it says."""
+
+    status_for_bots = 403
+
+
 def question_from_json(text: bytes | str) -> Question:
     """A stored question; those from before lists had a range of classes have no upper end."""
     record = {"best": WORK_ORDER[-1], **orjson.loads(text)}
