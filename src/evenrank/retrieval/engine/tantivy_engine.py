@@ -277,7 +277,8 @@ class TantivyEngine:
             self.close()
             self.refresh()
             n_slots = count_slots(self.path)
-            if n_slots == self._searcher.num_docs:
+            is_as_built = not lengths.n_removed and n_slots == self._searcher.num_docs
+            if is_as_built or not self._searcher.num_docs:
                 return True
             page, n_words = self._measure()
             if balance(lengths, n_slots, n_words) is None:
