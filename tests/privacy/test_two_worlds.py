@@ -165,7 +165,7 @@ def test_an_adaptive_reader_is_answered_the_same_in_both_worlds(
 def test_totals_tell_the_worlds_apart(people: Collection, other_people: Collection, tmp_path: Path) -> None:
     """The same reader where totals are shown: a comparison that finds nothing there would prove nothing here."""
     here, there = (
-        answers_in(world, tmp_path / f"{at}.sqlite", 1, 30, shows_totals=True)
+        answers_in(world, tmp_path / f"{at}.sqlite", 1, N_REQUESTS, shows_totals=True)
         for at, world in enumerate((people, other_people))
     )
     assert here != there
