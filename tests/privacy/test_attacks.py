@@ -32,7 +32,7 @@ WOMEN = are_women()
 TARGETS = list(range(0, 2 * N_ATTACKED, 2))
 """All of one region, so that regions tell nothing; the others, whose genders the attacker knows, pad the lists."""
 PADDING = range(1, N_PEOPLE, 2)
-SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
+SECRET = re.compile(r"(?:[A-Za-z0-9_-]|%5F|%2D){22}")  # escaped where it is in wikitext
 QUESTION = {"title": "Our sculptors", "attention": "uniform", "best": "FA"}
 
 
