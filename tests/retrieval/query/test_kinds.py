@@ -109,6 +109,17 @@ def test_the_noun_itself_says_what_a_thing_is(opening: str, nouns: list[str]) ->
     )
 
 
+def bridges_among(pages: list[tuple[str, str]], folder: Path) -> list[str]:
+    """Titles of the pages, each a title and a text, that are taken for bridges."""
+    made = TantivyEngine.create(folder / "index")
+    made.add(IndexPage(number, title, text, text) for number, (title, text) in enumerate(pages, 1))
+    made.commit()
+    ids, titles = np.arange(1, len(pages) + 1, dtype=np.int32), [title for title, _ in pages]
+    found = are_of_kind(made, Topic(1, "Bridges"), ids, titles)
+    made.close()
+    return [title for title, is_one in zip(titles, found, strict=True) if is_one]
+
+
 def test_things_that_are_named_after_things_are_not_of_their_kind(tmp_path: Path) -> None:
     pages = [
         ("The Bridge on the River", "The Bridge on the River is a film directed by Lean."),
@@ -118,13 +129,7 @@ def test_things_that_are_named_after_things_are_not_of_their_kind(tmp_path: Path
         ("Bridges of Una", "Una is a town that a bridge is in."),
         ("History of Una", "Una is a bridge."),
     ]
-    made = TantivyEngine.create(tmp_path / "bridges")
-    made.add(IndexPage(number, title, text, text) for number, (title, text) in enumerate(pages, 1))
-    made.commit()
-    ids, titles = np.arange(1, len(pages) + 1, dtype=np.int32), [title for title, _ in pages]
-    found = are_of_kind(made, Topic(1, "Bridges"), ids, titles)
-    assert [title for title, is_one in zip(titles, found, strict=True) if is_one] == ["Old Bridge", "Bridges of Una"]
-    made.close()
+    assert bridges_among(pages, tmp_path) == ["Old Bridge", "Bridges of Una"]
 
 
 def test_a_first_word_is_a_kind_before_a_name_only(tmp_path: Path) -> None:
@@ -135,12 +140,7 @@ def test_a_first_word_is_a_kind_before_a_name_only(tmp_path: Path) -> None:
         ("Old Bridge (song)", "Old Bridge was first sung in 1970."),
         ("Bridge in the Belly", "Bridge in the Belly are a Brighton-based folk music collective."),
     ]
-    made = TantivyEngine.create(tmp_path / "first")
-    made.add(IndexPage(number, title, text, text) for number, (title, text) in enumerate(pages, 1))
-    made.commit()
-    ids, titles = np.arange(1, len(pages) + 1, dtype=np.int32), [title for title, _ in pages]
-    assert are_of_kind(made, Topic(1, "Bridges"), ids, titles).tolist() == [True, True, False, False, False]
-    made.close()
+    assert bridges_among(pages, tmp_path) == ["Bridge End", "Bridge of Una"]
 
 
 def test_keywords_name_kinds_where_those_are_many(tmp_path: Path) -> None:
