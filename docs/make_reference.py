@@ -34,7 +34,7 @@ COMMAND_EXAMPLES: dict[str, list[str]] = tomllib.loads(
     (Path(__file__).parent / "command_examples.toml").read_text("utf-8")
 )
 NOTES = tomllib.loads((Path(__file__).parent / "reference_notes.toml").read_text("utf-8"))
-"""What the pages say beyond the facts of the code."""
+"""What the pages of policies, measures and commands say beyond the facts of the code."""
 
 
 def pages() -> dict[str, str]:
@@ -80,6 +80,8 @@ def _command(command: click.Command, path: str, level: int) -> Iterator[str]:
     if examples:
         yield f"Examples:\n\n```sh\n{examples}\n```\n"
     yield from _option_tables(command, context)
+    if path in NOTES["commands"]:
+        yield f"{NOTES['commands'][path].strip()}\n"
 
 
 def _prose(text: str) -> str:
