@@ -115,6 +115,10 @@ def topic_targets(
     return TopicTargets(task, chosen, space, tuple(truth.topic.id for truth in kept), listed, drops_unknown)
 
 
+targets = topic_targets
+"""The command's name."""
+
+
 def _listed(target: NDArray[np.float64] | SparseTarget) -> SparseVector:
     """The groups with a target above 0."""
     if isinstance(target, SparseTarget):
