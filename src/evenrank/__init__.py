@@ -65,8 +65,7 @@ if TYPE_CHECKING:
     from evenrank.scoring.oracle import oracle_run
     from evenrank.scoring.order_effects import OrderEffects, order_effects
     from evenrank.scoring.report.campaign_report import campaign_report
-    from evenrank.scoring.report.make import report
-    from evenrank.scoring.report.report import write_report
+    from evenrank.scoring.report.report import report, write_report
     from evenrank.scoring.report.score_report import score_report
     from evenrank.scoring.results import ItemScores, Results, RunResult
     from evenrank.scoring.run_check import admit_runs
@@ -91,13 +90,12 @@ if TYPE_CHECKING:
     from evenrank.trec.assessment.pool_file import read_pool, write_pool
     from evenrank.trec.collection import Collection
     from evenrank.trec.compare_sources import Edition, compare_editions
-    from evenrank.trec.dimensions import DIMENSIONS
+    from evenrank.trec.dimensions import DIMENSIONS, read_dimension
     from evenrank.trec.fetch_release import fetch_release, follow_releases
     from evenrank.trec.generate.generate import generate_collection
     from evenrank.trec.generate.settings import GenerateSettings
     from evenrank.trec.import_files import ImportFiles, import_collection
     from evenrank.trec.ir_dataset import ir_dataset_files
-    from evenrank.trec.own_dimension import read_dimension
     from evenrank.trec.releases import Release, pack_collection, roll_back
     from evenrank.trec.target_choice import TargetChoice
     from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
@@ -154,8 +152,7 @@ _NAMES_IN = {
     "scoring.oracle": ("oracle_run",),
     "scoring.order_effects": ("OrderEffects", "order_effects"),
     "scoring.report.campaign_report": ("campaign_report",),
-    "scoring.report.make": ("report",),
-    "scoring.report.report": ("write_report",),
+    "scoring.report.report": ("report", "write_report"),
     "scoring.report.score_report": ("score_report",),
     "scoring.results": ("ItemScores", "Results", "RunResult"),
     "scoring.run_check": ("admit_runs",),
@@ -180,13 +177,12 @@ _NAMES_IN = {
     "trec.assessment.pool_file": ("read_pool", "write_pool"),
     "trec.collection": ("Collection",),
     "trec.compare_sources": ("Edition", "compare_editions"),
-    "trec.dimensions": ("DIMENSIONS",),
+    "trec.dimensions": ("DIMENSIONS", "read_dimension"),
     "trec.fetch_release": ("fetch_release", "follow_releases"),
     "trec.generate.generate": ("generate_collection",),
     "trec.generate.settings": ("GenerateSettings",),
     "trec.import_files": ("ImportFiles", "import_collection"),
     "trec.ir_dataset": ("ir_dataset_files",),
-    "trec.own_dimension": ("read_dimension",),
     "trec.releases": ("Release", "pack_collection", "roll_back"),
     "trec.target_choice": ("TargetChoice",),
     "wikipedia.annotate.labeller": ("annotate", "annotate_wikis"),

@@ -18,10 +18,7 @@ from evenrank.experiments.tune import shown_settings
 from evenrank.io.atomic import atomic_file, write_json
 from evenrank.io.figures import clean_axes, direction_label, figure_style, look_of, new_figure, save_figure_as
 from evenrank.measures.registry import Named, as_measure
-from evenrank.scoring.tables.delimited import tsv_of
-from evenrank.scoring.tables.html import html_of, page_of
-from evenrank.scoring.tables.latex import latex_of
-from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.tables import Cell, Column, Table, html_of, latex_of, page_of, tsv_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

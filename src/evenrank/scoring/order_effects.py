@@ -27,7 +27,7 @@ from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.rejudged import scorer
 from evenrank.scoring.scorer import mean_of_defined
 from evenrank.scoring.sensitivity import BLENDS, kendall_tau, main_by_topic, scored_dimensions, with_errors
-from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Cell, Column, Table, TableResult
 from evenrank.trec.assessment.agreement import graded_pages
 from evenrank.trec.assessment.coverage import settle_all
 from evenrank.trec.assessment.leave_one_out import leave_one_out

@@ -27,7 +27,7 @@ from evenrank.scoring.evaluate import evaluate, given_runs, joined_groups, judge
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
 from evenrank.scoring.scorer import defined, mean_of_defined
-from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Cell, Column, Table, TableResult
 from evenrank.trec.collection import Collection, as_collection, as_run
 
 BASE = "as scored"

@@ -14,8 +14,7 @@ from evenrank.core.frames import pandas_frame
 from evenrank.core.groups import GroupNames, GroupSpace
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
-from evenrank.core.sparse_alignment import SparseVector
-from evenrank.core.sparse_target import SparseTarget
+from evenrank.core.sparse import SparseTarget, SparseVector
 from evenrank.errors import EvenrankError
 from evenrank.scoring.evaluate import joined_groups
 from evenrank.scoring.protocol_settings import protocol_space, settle_protocol

@@ -24,10 +24,10 @@ from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import Named
-from evenrank.scoring.paired_tests import TESTS, holm, randomisation_p_of_rows
+from evenrank.scoring.compare import TESTS, holm, randomisation_p_of_rows
 from evenrank.scoring.results import Results
 from evenrank.scoring.sensitivity import few_topics_note
-from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Cell, Column, Table, TableResult
 
 if TYPE_CHECKING:
     import pandas as pd
