@@ -63,16 +63,18 @@ def regret_table(regrets: Sequence[Regret], task: Task, measure: Named) -> Table
 def tests_table(result: Experiment, data: str, task: Task) -> Table:
     """The pairs of policies that differ clearly, after correction, most certain first."""
     pairs = [one for one in result.tests if (one.data, one.task) == (data, task) and one.p_holm < result.study.level]
-    columns = tuple(
-        Column(name) for name in ("measure", "first", "second", "difference", "p", "p corrected", "queries")
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (one.measure, one.first, one.second, one.difference, one.p, one.p_holm, one.n_queries)
-        for one in sorted(pairs, key=lambda one: (one.measure, one.p_holm))
-    ]
+    headings = {
+        "measure": "",
+        "first": "",
+        "second": "",
+        "difference": "",
+        "p": "",
+        "p_holm": Column("p corrected"),
+        "n_queries": Column("queries"),
+    }
     n_pairs = sum((one.data, one.task) == (data, task) for one in result.tests)
     caption = f"Clear differences ({result.study.test} test, Holm): {len(pairs)} of {n_pairs} pairs"
-    return Table(columns, tuple(rows), caption)
+    return Table.of(sorted(pairs, key=lambda one: (one.measure, one.p_holm)), headings, caption)
 
 
 def tuning_table(result: Experiment) -> Table:

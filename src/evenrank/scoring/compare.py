@@ -18,7 +18,7 @@ from evenrank.measures.measure import Measure
 from evenrank.measures.registry import Named, listed_measures
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.results import Results, RunResult
-from evenrank.scoring.tables import Cell, Column, Table, TableResult, interval_label
+from evenrank.scoring.tables import Column, Table, TableResult, interval_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,39 +164,22 @@ class Comparisons(TableResult):
 
     def table(self) -> Table:
         """A row per measure and run: means, difference, its interval, topics won and lost, p before and after Holm."""
-        columns = (
-            Column("run"),
-            Column("measure"),
-            Column("baseline_mean", "baseline"),
-            Column("mean"),
-            Column("difference"),
-            Column("ci", interval_label(self.protocol)),
-            Column("wins", "won"),
-            Column("ties", "tied"),
-            Column("losses", "lost"),
-            Column("p"),
-            Column("p_holm", "p (Holm)"),
-            Column("verdict"),
-        )
-        rows: list[tuple[Cell, ...]] = [
-            (
-                row.run,
-                row.measure,
-                row.baseline_mean,
-                row.mean,
-                row.difference,
-                row.interval,
-                row.wins,
-                row.ties,
-                row.losses,
-                row.p,
-                row.p_holm,
-                row.verdict,
-            )
-            for row in self.rows
-        ]
+        headings = {
+            "run": "",
+            "measure": "",
+            "baseline_mean": "baseline",
+            "mean": "",
+            "difference": "",
+            "interval": Column("ci", interval_label(self.protocol)),
+            "wins": "won",
+            "ties": "tied",
+            "losses": "lost",
+            "p": "",
+            "p_holm": "p (Holm)",
+            "verdict": "",
+        }
         caption = f"Against {self.baseline}: paired {self.test} over topics, Holm-corrected per measure"
-        return Table(columns, tuple(rows), caption)
+        return Table.of(self.rows, headings, caption)
 
     def _shown(self) -> tuple[list[Table], list[str]]:
         return [self.table()], [f"note: {note}" for note in self.notes]

@@ -27,7 +27,7 @@ from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.rejudged import scorer
 from evenrank.scoring.scorer import mean_of_defined
 from evenrank.scoring.sensitivity import BLENDS, kendall_tau, main_by_topic, scored_dimensions, with_errors
-from evenrank.scoring.tables import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Column, Table, TableResult
 from evenrank.trec.assessment.agreement import graded_pages
 from evenrank.trec.assessment.coverage import settle_all
 from evenrank.trec.assessment.leave_one_out import leave_one_out
@@ -77,20 +77,18 @@ class OrderEffects(TableResult):
 
     def table(self) -> Table:
         """A row per change; of the pool, the runs whose pages change the order, and the first run."""
-        columns = (
-            Column("cause"),
-            Column("change"),
-            Column("first"),
-            Column("stays", "first stays", digits=2),
-            Column("tau", "τ", digits=3),
-            Column("shift", "largest shift"),
+        headings: dict[str, str | Column] = {
+            "cause": "",
+            "change": "",
+            "first": "",
+            "stays": Column("stays", "first stays", digits=2),
+            "tau": Column("tau", "τ", digits=3),
+            "shift": "largest shift",
+        }
+        shown = (
+            one for one in self.effects if one.cause != "pool" or one.tau < 1.0 or one.change.endswith(f" {self.first}")
         )
-        rows: list[tuple[Cell, ...]] = [
-            (one.cause, one.change, one.first, one.stays, one.tau, one.shift)
-            for one in self.effects
-            if one.cause != "pool" or one.tau < 1.0 or one.change.endswith(f" {self.first}")
-        ]
-        return Table(columns, tuple(rows), f"Task {self.task}: what changes the order by {self.measure}")
+        return Table.of(shown, headings, f"Task {self.task}: what changes the order by {self.measure}")
 
     def summary(self) -> list[str]:
         """What an organiser should know, in sentences."""

@@ -82,17 +82,10 @@ class Sensitivity(TableResult):
 
     def change_table(self, task: Task) -> Table:
         """A row per variant and run: the score, the change from that as scored, and the interval of the change."""
-        columns = (
-            Column("variant"),
-            Column("run"),
-            Column(MAIN[task].name),
-            Column("change"),
-            Column("interval", f"{100 * self.protocol.confidence:g} % CI of the change"),
-        )
-        rows: list[tuple[Cell, ...]] = [
-            (one.variant, one.run, one.score, one.change, one.interval) for one in self.changes(task)
-        ]
-        return Table(columns, tuple(rows), f"Task {task}: changes of {MAIN[task].name}, paired by topic")
+        interval = f"{100 * self.protocol.confidence:g} % CI of the change"
+        main = MAIN[task].name
+        headings = {"variant": "", "run": "", "score": Column(main), "change": "", "interval": interval}
+        return Table.of(self.changes(task), headings, f"Task {task}: changes of {main}, paired by topic")
 
     def notes(self) -> list[str]:
         """What is known of the runs, and a warning for each task whose topics are too few to say anything."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TypeAlias
@@ -41,6 +41,13 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
+
+    @classmethod
+    def of(cls, records: Iterable[object], headings: Mapping[str, str | Column], caption: str = "") -> Table:
+        """A row per record, with those of its attributes that have a heading: for readers, or a column; empty for the
+        attribute's own name."""
+        columns = tuple(one if isinstance(one, Column) else Column(name, one) for name, one in headings.items())
+        return cls(columns, tuple(tuple(getattr(record, name) for name in headings) for record in records), caption)
 
     def shown(self) -> list[list[str]]:
         """All cells as readers see them."""
