@@ -57,7 +57,7 @@ class EngineKind:
     """Remove what an index has outside its folder; nobody uses it any more, and its folder is removed afterwards."""
     copy: Callable[[str, Path, Path, IndexLayout], UpdatingEngine | None] | None = None
     """A new index, in the second folder, with the pages of the finished one in the first, to be changed; None where
-    that index cannot be changed. Without it, changed pages mean that the index is built anew."""
+    that index cannot be changed. Without it, changed pages mean that the index is rebuilt."""
     keeps_previous: bool = False
     """Whether the index before the current one stays until the next build: servers on other machines, whose copy of
     the collection's folder nobody here knows of, may still search it."""
@@ -153,7 +153,7 @@ def remembered_address(address: str) -> str:
 NO_INDEX = ".no-index"
 """Name that no folder has."""
 SCHEMA_VERSION = 3
-"""Changes when an index must be built anew."""
+"""Changes when an index must be rebuilt."""
 
 
 @dataclass(frozen=True)
