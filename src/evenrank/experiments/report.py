@@ -63,7 +63,7 @@ def regret_table(regrets: Sequence[Regret], task: Task, measure: Named) -> Table
 def tests_table(result: Experiment, data: str, task: Task) -> Table:
     """The pairs of policies that differ clearly, after correction, most certain first."""
     pairs = [one for one in result.tests if (one.data, one.task) == (data, task) and one.p_holm < result.study.level]
-    headings = {
+    headings: dict[str, str | Column] = {
         "measure": "",
         "first": "",
         "second": "",
@@ -74,7 +74,8 @@ def tests_table(result: Experiment, data: str, task: Task) -> Table:
     }
     n_pairs = sum((one.data, one.task) == (data, task) for one in result.tests)
     caption = f"Clear differences ({result.study.test} test, Holm): {len(pairs)} of {n_pairs} pairs"
-    return Table.of(sorted(pairs, key=lambda one: (one.measure, one.p_holm)), headings, caption)
+    pairs.sort(key=lambda one: (one.measure, one.p_holm))
+    return Table.of(pairs, headings, caption)
 
 
 def tuning_table(result: Experiment) -> Table:

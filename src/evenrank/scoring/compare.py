@@ -164,7 +164,7 @@ class Comparisons(TableResult):
 
     def table(self) -> Table:
         """A row per measure and run: means, difference, its interval, topics won and lost, p before and after Holm."""
-        headings = {
+        headings: dict[str, str | Column] = {
             "run": "",
             "measure": "",
             "baseline_mean": "baseline",

@@ -16,7 +16,7 @@ import numpy as np
 
 from evenrank.core.groups import GroupNames
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
-from evenrank.core.records import Run, Task, Topic
+from evenrank.core.records import Run, Task
 from evenrank.core.rng import derive
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
@@ -40,8 +40,6 @@ ERROR_RATES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 """Shares of wrong groups that are tried until another run is first."""
 N_DRAWS = 4
 """Draws of wrong groups, and of votes on disputed pages."""
-Judgments = tuple[str, tuple[Topic, ...]]
-"""What was changed, and the topics with their judgments after that."""
 
 
 @dataclass(frozen=True, slots=True)

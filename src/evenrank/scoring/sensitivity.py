@@ -84,8 +84,11 @@ class Sensitivity(TableResult):
         """A row per variant and run: the score, the change from that as scored, and the interval of the change."""
         interval = f"{100 * self.protocol.confidence:g} % CI of the change"
         main = MAIN[task].name
-        headings = {"variant": "", "run": "", "score": Column(main), "change": "", "interval": interval}
-        return Table.of(self.changes(task), headings, f"Task {task}: changes of {main}, paired by topic")
+        return Table.of(
+            self.changes(task),
+            {"variant": "", "run": "", "score": Column(main), "change": "", "interval": interval},
+            f"Task {task}: changes of {main}, paired by topic",
+        )
 
     def notes(self) -> list[str]:
         """What is known of the runs, and a warning for each task whose topics are too few to say anything."""
