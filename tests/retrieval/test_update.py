@@ -286,6 +286,14 @@ def test_topics_change_without_a_new_index(small: Collection, tmp_path: Path) ->
     assert not shared.exists() or (done.collection.data / "titles.npy").read_bytes() == shared.read_bytes()
 
 
+def test_topics_to_delete_that_there_are_not(small: Collection, tmp_path: Path) -> None:
+    notes: list[str] = []
+    lines = [{"op": "delete-topic", "id": 77}, {"op": "delete-topic", "id": 2}, {"op": "delete-topic", "id": 78}]
+    done = update_collection(small.path, write_lines(tmp_path / "changes.jsonl", lines), warn=notes.append)
+    assert done.n_topics == 1
+    assert notes == ["topics to delete that the collection does not have: 77, 78"]
+
+
 def test_an_update_shares_the_files_that_stay(small: Collection, tmp_path: Path) -> None:
     lines = [{"op": "put", "id": 3, "metadata": {"quality_score": 0.1}}, {"op": "delete", "id": 999}]
     notes: list[str] = []

@@ -93,7 +93,7 @@ def answers(name: str, state: AppState) -> bool:
 
 
 async def ready(request: Request) -> Response:
-    """200 when store and engine answer and goals are learned, otherwise 503; with the number and age of the articles."""
+    """200 when store and engine answer and goals are learned, else 503; with the number and age of the articles."""
     state = state_of(request)
     readiness: Readiness = request.app.state.readiness
     parts = await readiness.ask(state)
