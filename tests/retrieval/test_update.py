@@ -27,6 +27,7 @@ from evenrank.retrieval.engine.tantivy_index import TantivyWriter
 from evenrank.retrieval.engine.tantivy_statistics import balance, count_slots, read_lengths
 from evenrank.retrieval.query import feedback
 from evenrank.retrieval.update import update_collection
+from evenrank.trec import updated_data
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
 from evenrank.trec.manifest import read_manifest
@@ -215,6 +216,14 @@ def check_sequence(folder: Path, seed: int, patch: pytest.MonkeyPatch) -> tuple[
 @pytest.mark.parametrize("seed", range(24))
 def test_updates_give_the_results_of_a_build(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check_sequence(tmp_path, seed, monkeypatch)
+
+
+@pytest.mark.parametrize("seed", range(24, 32))
+def test_articles_of_many_updates_are_put_together(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(updated_data, "MOST_FILES", 1 + seed % 2)
+    check_sequence(tmp_path, seed, monkeypatch)
+    data = Collection.open(tmp_path / "updated" / "collection").data
+    assert len(list(data.glob("articles-*.jsonl.gz"))) <= 1 + updated_data.MOST_FILES
 
 
 @pytest.mark.long

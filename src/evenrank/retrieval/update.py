@@ -176,7 +176,7 @@ def _write_data(
     try:
         data = write_updated_data(fresh, collection, path, have_articles)
         fresh.chmod(folder.stat().st_mode)
-        facts = folder_facts(fresh)
+        facts = folder_facts(fresh, collection.data, earlier.files)
         sync_tree(fresh)
         os.replace(fresh, final)
     except BaseException as error:
