@@ -145,7 +145,7 @@ def update_command(folder: Path, changes: Path, date: str | None) -> None:
 @click.option("--new-metadata", type=INPUT, help="Metadata of the new edition.")
 @click.option("--wiki", metavar="URL", help="Take changes from this wiki, e.g. https://en.wikipedia.org/")
 @click.option("--api", metavar="URL", help="Address of its api.php.  [default: below the wiki's address]")
-@click.option("--contact", help="Your e-mail or web address, which the wiki is told.")
+@click.option("--contact", help="Your e-mail or web address; every request to the wiki carries it.")
 @click.option("--since", metavar="TIME", help="Changes of the wiki since then, at most 29 days ago.")
 @click.option("--events", type=INPUT, help="MediaWiki's events instead: recentchange or page_change, or - for a pipe.")
 @click.option("--wiki-name", metavar="NAME", help="Name of the wiki whose events are wanted, e.g. enwiki.")
@@ -268,7 +268,7 @@ def rollback_command(releases: Path, to: int | None) -> None:
 @click.argument("folder", type=FILE)
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def describe_command(folder: Path, form: str) -> None:
-    """Print what FOLDER holds: counts, groups, quality, topics, sources. Groups of people only as totals."""
+    """Print what FOLDER contains: counts, groups, quality, topics, sources. Groups of people only as totals."""
     from evenrank.trec.describe import describe_collection, table_text
 
     collection = evenrank.Collection.open(folder)

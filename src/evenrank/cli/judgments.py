@@ -307,7 +307,7 @@ def scale(store: Path | str, grade: int) -> None:
 @click.argument("store", type=STORE)
 @click.argument("name")
 def erase(store: Path | str, name: str) -> None:
-    """Put a pseudonym in place of NAME everywhere; votes stay, and the chain of the log holds."""
+    """Replace NAME by a pseudonym everywhere. Votes are kept, and the log can still be verified."""
     with open_store(store) as opened:
         say(f"{name} is {erase_name(opened, name)} from now on")
         if n_tokens := count_tokens_with(opened, name):
