@@ -203,7 +203,7 @@ def build_index(
     vectors of all pages, so has the new one: those of unchanged texts are taken over, the others made; unless
     `keeps_vectors` is False.
 
-    `engine` is the address of the engine that is to hold it; None keeps the engine that the collection's index has.
+    `engine` is the address of the engine that will store it; None keeps the engine that the collection's index has.
     `n_threads` write the index, by default one for each core; `workers` are processes that parse the articles for them,
     by default this one alone. `faults` gathers the records of the corpus that are skipped because they are broken. The
     executors of a `spark` session turn articles into documents for an engine on other machines; they see the collection
