@@ -256,7 +256,7 @@ def rank_topics(
 
 def _with_absolute_path(job: RankingJob) -> RankingJob:
     """The job with a collection that is found from any folder, by the source of the candidates, too."""
-    session = Session(job.session.path.absolute(), job.session.version)
+    session = replace(job.session, path=job.session.path.absolute())
     source = replace(job.source, session=session) if isinstance(job.source, SearchSource) else job.source
     return replace(job, session=session, source=source)
 

@@ -132,7 +132,7 @@ def update_collection(
                 shutil.rmtree(folder / manifest.data_folder, ignore_errors=True)
                 raise
             if is_finished:
-                remove_old_indexes(folder)
+                remove_old_indexes(collection)
         if not is_finished:
             build_index(folder, n_threads=n_threads).close()
             manifest = read_manifest(folder)
@@ -211,7 +211,8 @@ def _update_index(
     earlier = path / collection.manifest.index_folder
     known = read_state(earlier)
     assert known is not None
-    kind, state = engine_kind(known.engine), BuildState(sources_of(updated), known.engine, layout_of(updated))
+    kind = engine_kind(known.engine, collection.engine)
+    state = BuildState(sources_of(updated), known.engine, layout_of(updated))
     if kind.copy is None or 2 * len(data.touched) > len(updated):
         return None
     for folder in built_folders(path):
