@@ -35,7 +35,7 @@ def command(
     rounds: int | None,
     metrics: Path | None,
 ) -> None:
-    """Keep the collection FOLDER as a wiki is now: its articles change, come and go; metadata stay.
+    """Keep the collection FOLDER up to date with the articles of a wiki; metadata stay as they are.
 
     Prints a JSON line after each update. A run that was stopped resumes where it was. While the wiki has more changes
     than --most, updates follow each other without a pause; a wiki that is busy or away is asked again later.

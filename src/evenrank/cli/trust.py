@@ -55,7 +55,7 @@ def command(
 
     Topics are resampled, the same ones for all runs: how often the best run stays first, between which ranks each run
     moves, and how well the orders agree. All pairs of runs are tested, with the difference that so many topics could
-    detect and the number of topics that the observed difference would need. Then the order is made again with other
+    detect and the number of topics that the observed difference would need. Then the order is computed again with other
     targets, without each run in the pool, without each assessor, and with more and more groups wrong until another run
     is first.
     """

@@ -75,7 +75,7 @@ class TopicRankings:
     certificate: dict[str, float]
     n_candidates: int
     concentrations: tuple[Concentration, ...] = ()
-    """Dimensions of the target in which nearly all of the topic's field is in one group."""
+    """Dimensions of the target in which nearly all relevant pages of the topic are in one group."""
     n_on_subject: int | None = None
     """Pages found that are about the subject of a query; None where that was not asked."""
     doubtful_keywords: tuple[str, ...] = ()

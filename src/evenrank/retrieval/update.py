@@ -153,10 +153,13 @@ def _summary(
         warn(f"the collection has no {', '.join(left_out)}, which changes name (import it again with these fields)")
     if data.n_unknown:
         warn(f"pages to delete that the collection does not have: {data.n_unknown:,}")
+    topics = data.changes.topics
+    if unknown := [topic for topic, put in topics.items() if put is None and topic not in collection.topic_by_id]:
+        warn(f"topics to delete that the collection does not have: {', '.join(map(str, unknown))}")
     remove_old_data(collection.path)
     n_put = len(data.touched) - data.n_deleted - data.n_unknown
     opened = Collection.open(collection.path, manifest)
-    return Update(opened, n_put, data.n_deleted, len(data.changes.topics), is_rebuilt)
+    return Update(opened, n_put, data.n_deleted, len(topics) - len(unknown), is_rebuilt)
 
 
 def _write_data(
@@ -173,7 +176,7 @@ def _write_data(
     try:
         data = write_updated_data(fresh, collection, path, have_articles)
         fresh.chmod(folder.stat().st_mode)
-        facts = folder_facts(fresh)
+        facts = folder_facts(fresh, collection.data, earlier.files)
         sync_tree(fresh)
         os.replace(fresh, final)
     except BaseException as error:

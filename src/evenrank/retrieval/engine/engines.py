@@ -48,7 +48,7 @@ class EngineKind:
 
     All functions take the address as the user wrote it, the folder that belongs to the index, the layout of its
     fields, and the number of writer threads. Every build has a folder of its own, beside those of earlier builds,
-    which stay in use until the new index is complete. `create` may be told how many pages are to come. `open` raises
+    which stay in use until the new index is complete. `create` may get the expected number of pages. `open` raises
     EvenrankError when there is no such index.
     """
 

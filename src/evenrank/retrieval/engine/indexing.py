@@ -204,7 +204,7 @@ def build_index(
     vectors of all pages, so has the new one: those of unchanged texts are taken over, the others made; unless
     `keeps_vectors` is False.
 
-    `engine` is the address of the engine that is to hold it, or an `EngineKind`; None keeps the engine that the
+    `engine` is the address of the engine that will store it, or an `EngineKind`; None keeps the engine that the
     collection's index has. Whoever opens the index of an object that no entry point names has to know the object, too:
     `Collection.open(…, engine=…)`.
     `n_threads` write the index, by default one for each core; `workers` are processes that parse the articles for them,
