@@ -36,7 +36,7 @@ from evenrank.experiments.report import regret_table
 from evenrank.experiments.study import Study, read_study
 from evenrank.experiments.trials import Trial, run_trials
 from evenrank.measures.registry import Named
-from evenrank.scoring.tables.table import text_of
+from evenrank.scoring.tables import text_of
 from real_worlds import real_worlds
 
 STUDY = Path(__file__).with_name("worlds.toml")
