@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.core.types import Floats
 from evenrank.retrieval.learn.linear import expit, logit
@@ -64,18 +65,27 @@ class CountModel:
 
 def fit_count(sums: Sequence[float], n_relevant: Sequence[int], topic_ids: Sequence[int]) -> CountModel:
     """The model that training topics support; a topic may be there in several forms."""
-    x = np.log(np.asarray(sums, np.float64) + 0.5)
-    y = np.log(np.asarray(n_relevant, np.float64) + 0.5)
-    topics, form_counts = np.asarray(topic_ids), Counter(topic_ids)
+    x, y = _log(sums), _log(n_relevant)
+    form_counts = Counter(topic_ids)
     weights = np.array([1.0 / form_counts[topic] for topic in topic_ids])
+    expected = _held_out(x, y, weights, np.asarray(topic_ids))
+    chance = float(np.average(np.exp(-expected), weights=weights)) if len(x) else 0.0
+    free = CountModel(*_line(x, y, weights), np.sort(y - expected), chance)
+    return replace(free, width=_fitted_width(free, expected, np.asarray(n_relevant, np.float64), weights))
+
+
+def _log(numbers: Sequence[float]) -> Floats:
+    return np.asarray(np.log(np.asarray(numbers, np.float64) + 0.5))
+
+
+def _held_out(x: Floats, y: Floats, weights: Floats, topics: NDArray[np.int64]) -> Floats:
+    """What is expected of each topic by the line through the others."""
     expected = np.empty(len(x))
     for topic in np.unique(topics):
         is_held = topics == topic
         intercept, slope = _line(x[~is_held], y[~is_held], weights[~is_held])
         expected[is_held] = intercept + slope * x[is_held]
-    chance = float(np.average(np.exp(-expected), weights=weights)) if len(x) else 0.0
-    free = CountModel(*_line(x, y, weights), np.sort(y - expected), chance)
-    return replace(free, width=_fitted_width(free, expected, np.asarray(n_relevant, np.float64), weights))
+    return expected
 
 
 def n_strong(scores: Floats) -> float:
@@ -87,17 +97,22 @@ def n_strong(scores: Floats) -> float:
 def count_by_strength(
     scores: Sequence[Floats], sums: Sequence[float], n_relevant: Sequence[int], topic_ids: Sequence[int]
 ) -> CountModel | None:
-    """The number of relevant pages from the number of strong matches, where that predicts held-out topics better than
-    the sums of their probabilities do; else None.
+    """The number of relevant pages from the number of strong matches, unless the sums of their probabilities predict
+    held-out topics clearly better: by more than a standard error of the difference of squared errors.
 
     Where training topics have about the same number of relevant pages, their probabilities go by rank, and a topic
-    with forty times fewer gets the same ones. How many of its pages match nearly as well as the best one differs.
+    with forty times fewer or more gets the same ones. Such sums predict topics like the training topics well, and no
+    others; how many pages match nearly as well as the best one is seen in the topic itself. So where held-out topics
+    cannot tell the two apart, the strong matches decide (the one-standard-error rule of Breiman et al. 1984).
     """
     if not any(n_relevant):
         return None
-    by_strength = fit_count([n_strong(of_topic) for of_topic in scores], n_relevant, topic_ids)
-    by_sum = fit_count(sums, n_relevant, topic_ids)
-    return by_strength if np.square(by_strength.residuals).mean() < np.square(by_sum.residuals).mean() else None
+    strong = [n_strong(of_topic) for of_topic in scores]
+    y, weights, topics = _log(n_relevant), np.ones(len(topic_ids)), np.asarray(topic_ids)
+    by_strength, by_sum = (np.square(y - _held_out(_log(x), y, weights, topics)) for x in (strong, sums))
+    excess = by_strength - by_sum
+    is_clear = excess.mean() > excess.std(ddof=1) / np.sqrt(len(excess))
+    return None if is_clear else fit_count(strong, n_relevant, topic_ids)
 
 
 def _fitted_width(model: CountModel, expected: Floats, n_relevant: Floats, weights: Floats) -> float:
