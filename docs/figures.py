@@ -25,6 +25,7 @@ from matplotlib.patches import FancyBboxPatch
 import evenrank
 from evenrank.core.exposure import discounts
 from evenrank.io.figures import COLOURS, FAINT, INK, figure_style, new_figure, save_figure_as
+from evenrank.measures.awrf import awrf as awrf_of
 
 FOLDER = Path(__file__).parent / "images" / "figures"
 RELEVANCE = {
@@ -209,8 +210,6 @@ def bound() -> Figure:
 
 
 def _score(order: Any, probability: Any, ideal: float, region: Any, weights: Any, wanted: Any) -> float:
-    from evenrank.measures.awrf import awrf as awrf_of
-
     given = np.bincount(region[order], weights, minlength=len(wanted))
     return float(probability[order] @ weights) / ideal * awrf_of(given, wanted)
 
@@ -271,6 +270,84 @@ def system() -> Figure:
     axes.set_xlim(0, 11.6)
     axes.set_ylim(0, 4)
     axes.axis("off")
+    return figure
+
+
+def awrf_values() -> Figure:
+    """AWRF of two groups that should get half of the attention each, by what one of them gets."""
+    figure, axes = new_figure(6.4, 2.8)
+    share = np.linspace(0.5, 1.0, 101)
+    value = np.array([awrf_of(np.array([s, 1.0 - s]), np.array([0.5, 0.5])) for s in share])
+    axes.plot(share, value, color=COLOURS[0], label="base 2 (paper-2021)")
+    axes.plot(share, 1.0 - (1.0 - value) * np.log(2.0), color=COLOURS[1], label="base e (official-2021)")
+    for at in (0.62, 0.75, 0.9, 1.0):
+        axes.plot(at, np.interp(at, share, value), "o", color=COLOURS[0])
+        axes.text(at, float(np.interp(at, share, value)) - 0.05, f"{np.interp(at, share, value):.2f}", ha="center")
+    axes.set_ylim(0.6, 1.02)
+    axes.set_xlim(0.49, 1.02)
+    axes.xaxis.set_major_formatter("{x:.0%}")
+    axes.set_xlabel("attention of one of two groups; the target is half")
+    axes.set_ylabel("AWRF")
+    axes.legend(frameon=False, fontsize=9, loc="lower left")
+    return figure
+
+
+def bounds() -> Figure:
+    """Two lists of which the region of one article is unknown: as scored, as it is, and whatever it is."""
+    figure, axes = new_figure(5.6, 2.1)
+    rows = {"fair list": lists_of("optimal")[0], "list by relevance": lists_of("relevance")[0]}
+    known = {article: region for article, region in GROUPS.items() if article != "A1"}
+    runs = {name: {"q": one} for name, one in rows.items()}
+    options: dict[str, Any] = {"measures": ["AWRF"]}
+    scored = evenrank.score(runs, known, RELEVANCE_OF_QUERY, TARGET, bounds="none", **options)
+    truth = evenrank.score(runs, GROUPS, RELEVANCE_OF_QUERY, TARGET, **options)
+    assert scored.bounds is not None
+    for place, name in enumerate(rows):
+        bound = scored.bounds[name].scores["AWRF"]
+        axes.plot([bound.low, bound.high], [-place] * 2, color="#9db8c9", linewidth=9, solid_capstyle="butt")
+        for value, side in ((bound.low, "right"), (bound.high, "left")):
+            gap = -0.002 if side == "right" else 0.002
+            axes.text(value + gap, -place, f"{value:.3f}", ha=side, va="center", fontsize=9, color=FAINT)
+        axes.plot(scored[name].scores["AWRF"], -place, "|", color=INK, markersize=16, markeredgewidth=2)
+        axes.plot(truth[name].scores["AWRF"], -place, "D", color=COLOURS[1], markersize=7)
+    axes.plot([], [], "|", color=INK, markersize=12, markeredgewidth=2, label="as scored")
+    axes.plot([], [], "D", color=COLOURS[1], label="if it is Asian, as in truth")
+    axes.set_yticks([0, -1], list(rows))
+    axes.set_ylim(-1.5, 0.5)
+    axes.set_xlim(0.82, 1.0)
+    axes.set_xlabel("AWRF, whatever the region of A1 is (bar)")
+    axes.legend(frameon=False, fontsize=9, ncols=2, loc="upper center", bbox_to_anchor=(0.5, 1.25))
+    return figure
+
+
+MEASURED = Path(__file__).parent / "decisions" / "measurements" / "uncertainty.md"
+"""The page with the coverage of intervals."""
+CELLS = {
+    "complete data": "nothing unknown",
+    "missing at random 20%": "20 % missing",
+    "missing at random 60%": "60 % missing",
+    "odds 3, 30% of the others missing": "missing, odds 3",
+    "errors 10%, rate known": "10 % wrong",
+    "odds 2, errors 5%, pool 10": "all, and a pool",
+}
+
+
+def coverage() -> Figure:
+    """How many of 1,000 intervals contain the truth, with and without what is unknown."""
+    lines = MEASURED.read_text("utf-8").splitlines()
+    rows = {cells[1]: cells for line in lines if len(cells := [cell.strip() for cell in line.split("|")]) == 10}
+    figure, axes = new_figure(4.8, 2.6)
+    for place, (cell, label) in enumerate(CELLS.items()):
+        with_model, alone = float(rows[cell][2]), float(rows[cell][5])
+        axes.plot([alone, with_model], [-place] * 2, color="#c9d6df", linewidth=2, zorder=1)
+        axes.plot(alone, -place, "o", color=COLOURS[1], label=None if place else "topics only")
+        axes.plot(with_model, -place, "o", color=COLOURS[0], label=None if place else "with what is unknown")
+        axes.text(-0.02, -place, label, ha="right", va="center", fontsize=9)
+    axes.axvline(0.95, color=FAINT, linewidth=1, linestyle=":")
+    axes.set_yticks([])
+    axes.set_xlim(0.0, 1.01)
+    axes.set_xlabel("share of 95 % intervals that contain the truth")
+    axes.legend(frameon=False, fontsize=9, ncols=2, loc="upper center", bbox_to_anchor=(0.5, 1.2))
     return figure
 
 
@@ -339,6 +416,9 @@ EXPLANATIONS: dict[str, Callable[[], Figure]] = {
     "bound": bound,
     "trade-off": trade_off,
     "system": system,
+    "awrf-values": awrf_values,
+    "bounds": bounds,
+    "coverage": coverage,
 }
 WITHOUT_FIGURE = {"mmr"}
 """Policies that compare texts, which the articles of the example do not have."""

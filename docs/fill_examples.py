@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
-CONTINUED = {"how-to/pool-and-judge.md": ("how-to/judge.md", "how-to/judgments.md", "how-to/campaign-results.md")}
+CONTINUED = {"how-to/pool-and-judge.md": ("how-to/judgments.md",)}
 """Page → pages that continue it, with the files that it made."""
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```\n(?:\n?```text\n(.*?)^```\n)?", re.M | re.S)
 REST = "…"

@@ -1,7 +1,8 @@
-"""Whatever takes a name takes an object: measures, policies, dimensions, protocols, attention and targets."""
+"""Whatever takes a name takes an object: measures, policies, dimensions, protocols, attention, targets, engines, …"""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,13 @@ import numpy as np
 import pytest
 
 import evenrank
+from evenrank.app.exports.publishing import run_listing, wikitext_of
 from evenrank.core.exposure import parse_attention
 from evenrank.core.problem import QueryView
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError, WrongTypeError
-from evenrank.retrieval.engine.engines import ENGINES
+from evenrank.retrieval.engine.protocol import Engine, IndexLayout
+from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
 from evenrank.trec.generate.settings import world_settings
 
@@ -129,10 +132,40 @@ def test_a_campaign_as_an_object(tmp_path: Path) -> None:
         evenrank.score(*files, protocol=evenrank.PROTOCOLS["paper-2021"])  # type: ignore[arg-type]
 
 
-def test_an_engine_is_named_by_its_address(collection: Path) -> None:
-    """Other programs open the index later, which an object of this one would not help."""
-    with pytest.raises(WrongTypeError, match="an entry point gives engines of others their scheme"):
-        evenrank.build_index(collection, engine=ENGINES["tantivy"])  # type: ignore[arg-type]
+def _create(address: str, folder: Path, layout: IndexLayout, n_threads: int, n_pages: int | None = None) -> Engine:
+    return TantivyEngine.create(Path(address.partition("://")[2]), layout, n_threads)
+
+
+def _open(address: str, folder: Path, layout: IndexLayout, n_threads: int) -> Engine:
+    return TantivyEngine.open(Path(address.partition("://")[2]), layout, n_threads)
+
+
+def test_an_engine(collection: Path, tmp_path: Path) -> None:
+    """No entry point names it: whoever opens the collection says which object opens its index."""
+    folder = shutil.copytree(collection, tmp_path / "c")
+    elsewhere = evenrank.EngineKind("elsewhere", "a folder of one's own", _create, _open)
+    there = elsewhere.at(f"elsewhere://{tmp_path / 'far'}")
+    evenrank.build_index(folder, engine=there, n_threads=1).close()
+    assert (tmp_path / "far" / "meta.json").exists()
+    opened = evenrank.Collection.open(folder, engine=elsewhere)
+    found = evenrank.search(opened, "river")
+    assert found == evenrank.search(collection, "river")
+    ranked = [evenrank.rank(opened, policy="relevance", workers=workers).run for workers in (1, 2)]
+    assert ranked[0].pages.tolist() == ranked[1].pages.tolist()
+    assert evenrank.build_index(opened, n_threads=1).statistics().n_pages
+    with pytest.raises(UnknownNameError, match="unknown engine 'elsewhere:"):
+        evenrank.search(folder, "river")
+    with pytest.raises(EvenrankError, match="no address of the engine elsewhere"):
+        elsewhere.at("opensearch://host")
+    with pytest.raises(WrongTypeError, match="an address or an EngineKind"):
+        evenrank.build_index(folder, engine=3)  # type: ignore[arg-type]
+
+
+def test_an_export_format_of_a_wiki_page(collection: Path) -> None:
+    opened = evenrank.Collection.open(collection)
+    listing = run_listing(opened, evenrank.rank(opened, policy="relevance").run, opened.topics[-1].id, 3)
+    bullets = evenrank.ExportFormat("bullets", "Bullets", "text/plain", lambda one: f"* {one.articles[0].title}")
+    assert wikitext_of(listing, bullets) == f"* {listing.articles[0].title}"
 
 
 def test_a_policy_that_reads_texts_is_named(items: Any) -> None:

@@ -2,7 +2,7 @@
 
     .venv/bin/python tools/release.py          # or: make release
 
-Both archives are checked by `twine check --strict`, and the wheel is installed and used in an environment of its own.
+Both archives are checked by `twine check --strict`, and each is installed and used in an environment of its own.
 Dates in the archives are those of the last commit, so the same commit gives the same bytes. Nothing is uploaded.
 """
 
@@ -38,14 +38,14 @@ def check(archives: list[Path]) -> None:
     subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *map(str, archives)], check=True)
 
 
-def try_out(wheel: Path) -> None:
-    """Install the wheel in an environment of its own and use it."""
+def try_out(archive: Path) -> None:
+    """Install an archive in an environment of its own and use what is installed there, whatever PYTHONPATH says."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         python = f"{folder}/bin/python"
-        install = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", str(wheel)]
+        install = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", str(archive)]
         subprocess.run(install, check=True)
-        subprocess.run([python, "-c", USE], check=True, cwd=folder)
+        subprocess.run([python, "-I", "-c", USE], check=True, cwd=folder)
 
 
 def sums(paths: list[Path]) -> str:
@@ -57,7 +57,8 @@ def main() -> None:
     folder = ROOT / "dist"
     archives = build(folder)
     check(archives)
-    try_out(next(path for path in archives if path.suffix == ".whl"))
+    for archive in archives:
+        try_out(archive)
     bill = folder / "evenrank.cdx.json"
     made = subprocess.run([sys.executable, str(ROOT / "tools" / "sbom.py")], check=True, capture_output=True)
     bill.write_bytes(made.stdout)

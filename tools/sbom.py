@@ -43,11 +43,19 @@ def normalised(name: str) -> str:
 def component(package: Distribution) -> dict[str, Any]:
     """One entry of the list."""
     name, version = normalised(package.metadata["Name"]), package.version
-    licence = package.metadata.get("License-Expression") or package.metadata.get("License") or ""
     entry: dict[str, Any] = {"type": "library", "name": name, "version": version, "purl": f"pkg:pypi/{name}@{version}"}
-    if licence and len(licence) < 100:
+    if licence := licence_of(package):
         entry["licenses"] = [{"license": {"name": licence}}]
     return entry
+
+
+def licence_of(package: Distribution) -> str:
+    """The name of a licence: the expression, else a short text without line breaks, else the classifiers."""
+    stated = package.metadata.get("License-Expression") or package.metadata.get("License") or ""
+    if 0 < len(stated) < 100 and "\n" not in stated:
+        return stated
+    classes = [one.rpartition(" :: ")[2] for one in package.metadata.get_all("Classifier") or () if "License ::" in one]
+    return " and ".join(classes)
 
 
 def bill() -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenrank import errors
-    from evenrank.app.exports.formats import Format as ExportFormat
+    from evenrank.app.exports.listing import Format as ExportFormat
     from evenrank.app.exports.publish_list import Publication, publish
     from evenrank.core.groups import Dimension, named_dimension
     from evenrank.core.protocol import PROTOCOLS, Protocol
@@ -121,7 +121,7 @@ _HOME_OF = {
     "trust": "scoring.trust",
     "Dimension": "core.groups",
     "EngineKind": "retrieval.engine.engines",
-    "ExportFormat": "app.exports.formats:Format",
+    "ExportFormat": "app.exports.listing:Format",
     "named_dimension": "core.groups",
     "annotate": "wikipedia.annotate.labeller",
     "search": "retrieval.find",

@@ -43,7 +43,7 @@ def progress_bar(total: float | None, label: str, unit: str = "it", *, scale: bo
 
 @contextmanager
 def observed(observer: Observer) -> Iterator[None]:
-    """A block in which somebody else than the terminal is told of all progress, too."""
+    """A block in which an observer receives all progress, too."""
     global _observer
     before, _observer = _observer, observer
     try:
@@ -54,7 +54,7 @@ def observed(observer: Observer) -> Iterator[None]:
 
 @dataclass
 class _Observed:
-    """A bar, and what it shows told to an observer."""
+    """A bar that reports what it shows to an observer."""
 
     bar: Progress
     observer: Observer

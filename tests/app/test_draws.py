@@ -212,7 +212,7 @@ def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: P
     assert settings.relevance_floor == 0.15
     state = open_state(generated.path, settings)
     question = Question("Chess", ("chess", "pawns", "players", "game"))
-    found = state.source.find(question.topic())
+    found = state.learned().source.find(question.topic())
     titles = state.collection.titles_of(found.page_ids.tolist())
     evidence = find_evidence(state.source.model().engine, question.topic(), found.page_ids, titles)
     matches_well = found.scores >= 2 * 0.15 * found.scores.max()

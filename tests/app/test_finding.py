@@ -38,7 +38,7 @@ def learned_state(generated: Collection, tmp_path_factory: pytest.TempPathFactor
 
 def test_lists_use_the_model(state: AppState, learned_state: AppState) -> None:
     topic = Topic(0, "Chess", ("chess", "grandmaster", "pawns"))
-    plain, learned = state.source.find(topic), learned_state.source.find(topic)
+    plain, learned = state.learned().source.find(topic), learned_state.learned().source.find(topic)
     assert set(learned.page_ids.tolist()) == set(plain.page_ids.tolist())
     assert learned.page_ids.tolist() != plain.page_ids.tolist()
     assert (np.diff(learned.relevance) <= 0).all()
@@ -55,7 +55,7 @@ def test_what_is_about_a_subject_does_not_depend_on_the_scale_of_scores(
     topic = Topic(0, "Chess", ("chess", "grandmaster", "pawns"))
 
     def about(asked: AppState, shift: float = 0.0) -> set[int]:
-        found, model = asked.source.find(topic), asked.source.model()
+        found, model = asked.learned().source.find(topic), asked.source.model()
         moved = replace(found, scores=found.scores + shift)
         matches = word_matches(model, topic, moved)
         kept = keep_to_subject(asked.collection, model.engine, topic, moved, matches).found.page_ids

@@ -15,10 +15,13 @@ import pytest
 
 from evenrank.app.articles import candidates
 from evenrank.app.articles.kept import kept_record
+from evenrank.app.pages import home, monitoring
 from evenrank.app.settings import WebSettings
 from evenrank.app.state import AppState, open_state
 from evenrank.io import atomic
+from evenrank.retrieval.engine.protocol import EngineUnavailableError
 from evenrank.trec.collection import Collection
+from tests.app.conftest import QUESTION, client_of, posted
 
 
 @dataclass(frozen=True)
@@ -34,18 +37,62 @@ def test_a_second_start_learns_nothing_and_has_the_same(
     generated: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = opened(generated, tmp_path)
-    assert first.source.calibration is not None
+    assert first.learned().source.calibration is not None
     monkeypatch.setattr(candidates, "calibrate_source", lambda *_: pytest.fail("learned again"))
     second = opened(generated, tmp_path)
-    assert second.goals == first.goals
-    assert {task: settings.sharpness for task, settings in first.goals.items()}.keys() == {1, 2}
-    one, two = first.source.calibration, second.source.calibration
+    assert second.learned().goals == first.learned().goals
+    assert {task: settings.sharpness for task, settings in first.learned().goals.items()}.keys() == {1, 2}
+    one, two = first.learned().source.calibration, second.learned().source.calibration
     assert two is not None
     assert (one.settings, one.prior) == (two.settings, two.prior)
     for name in ("coefficients", "knots", "values"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
     first.close()
     second.close()
+
+
+def test_learning_holds_up_new_lists_alone(
+    generated: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = opened(generated, tmp_path)
+    saved = posted(client_of(known), "/lists", QUESTION)
+    known.close()
+    for kept in tmp_path.glob("desk-learned-*"):
+        kept.unlink()
+    learn, may_end = candidates.calibrate_source, threading.Event()
+    monkeypatch.setattr(candidates, "calibrate_source", lambda *asked: may_end.wait(60) and learn(*asked))
+    monkeypatch.setattr(monitoring, "READY_SECONDS", 0.3)
+    monkeypatch.setattr(home, "PATIENCE_S", 0.1)
+    with client_of(opened(generated, tmp_path)) as client:
+        assert [client.get(path).status_code for path in ("/", "/about", saved)] == [200, 200, 200]
+        answer = client.get("/readyz")
+        assert (answer.status_code, answer.json()["engine"], answer.json()["goals"]) == (503, "ok", "away")
+        asked = threading.Thread(target=lambda: made.append(posted(client, "/lists", {**QUESTION, "length": "7"})))
+        made: list[str] = []
+        asked.start()
+        asked.join(0.5)
+        assert not made
+        may_end.set()
+        asked.join(60)
+        assert client.get(made[0]).status_code == 200
+        monkeypatch.setattr(monitoring, "READY_SECONDS", 60.0)
+        assert client.get("/readyz").status_code == 200
+
+
+def test_what_could_not_be_learned_is_tried_again(
+    generated: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    state, learn = opened(generated, tmp_path), candidates.calibrate_source
+    monkeypatch.setattr(candidates, "calibrate_source", raise_away)
+    home.learn(state)
+    assert "the cluster is away" in caplog.text
+    monkeypatch.setattr(candidates, "calibrate_source", learn)
+    assert client_of(state).post("/lists", data=QUESTION).status_code == 303
+    state.close()
+
+
+def raise_away(*_: object) -> NoReturn:
+    raise EngineUnavailableError("the cluster is away")
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"value": "text"}', b'{"value": 1.0, "more": 2}'])

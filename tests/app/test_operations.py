@@ -103,12 +103,12 @@ def test_readiness_says_when_the_store_is_gone_and_liveness_does_not(generated: 
     answer = client.get("/readyz")
     assert answer.status_code == 200
     known = {"articles": len(state.collection), "data": state.age.text}
-    assert answer.json() == {"status": "ready", "store": "ok", "engine": "ok", **known}
+    assert answer.json() == {"status": "ready", "store": "ok", "engine": "ok", "goals": "ok", **known}
     with state.store.transaction() as connection:
         connection.execute("DROP TABLE setting")
     answer = client.get("/readyz")
     assert answer.status_code == 503
-    assert answer.json() == {"status": "not ready", "store": "away", "engine": "ok", **known}
+    assert answer.json() == {"status": "not ready", "store": "away", "engine": "ok", "goals": "ok", **known}
     assert (client.get("/healthz").status_code, client.get("/healthz").json()) == (200, {"status": "ok"})
     state.close()
 

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import orjson
+import pytest
 
 from evenrank.app.articles.article import count_articles, open_facts, save_facts
 from evenrank.app.assess.texts import find_contents, source_mark
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.retrieval.update import update_collection
+from evenrank.trec import updated_data
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import import_collection
 from tests.robustness.small_files import small_files
@@ -48,6 +50,22 @@ def test_an_update_counts_only_the_articles_that_it_changed(tmp_path: Path) -> N
     np.testing.assert_array_equal(counts[2:], marked[3:])
     np.testing.assert_array_equal(count_articles(fresh, 1)[2:], known.counts[3:])
     np.testing.assert_array_equal(count_articles(fresh, 1, (fresh, known))[2:], known.counts[3:])
+
+
+def test_counts_are_right_where_articles_of_updates_were_put_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that is two updates behind, of which the second put articles into files with other numbers."""
+    monkeypatch.setattr(updated_data, "MOST_FILES", 1)
+    first = updated(tmp_path, small(tmp_path), "One text.")
+    save_facts(first, 10_000)
+    known, latest = open_facts(first), first
+    for page in (5, 6):
+        line = {"op": "put", "id": page, "article": {"title": "Other", "text": f"A longer text. {'More. ' * page}"}}
+        (tmp_path / "changes").write_bytes(orjson.dumps(line))
+        latest = update_collection(first.path, tmp_path / "changes").collection
+    assert (first.n_changes, latest.n_changes) == (1, 2)
+    np.testing.assert_array_equal(count_articles(latest, 1, (first, known)), count_articles(latest, 1))
 
 
 def test_assessors_see_the_texts_of_the_updated_collection(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from evenrank.retrieval.engine.tantivy_index import TantivyWriter
 from evenrank.retrieval.engine.tantivy_statistics import balance, count_slots, read_lengths
 from evenrank.retrieval.query import feedback
 from evenrank.retrieval.update import update_collection
+from evenrank.trec import updated_data
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
 from evenrank.trec.manifest import read_manifest
@@ -217,6 +218,14 @@ def test_updates_give_the_results_of_a_build(tmp_path: Path, seed: int, monkeypa
     check_sequence(tmp_path, seed, monkeypatch)
 
 
+@pytest.mark.parametrize("seed", range(24, 32))
+def test_articles_of_many_updates_are_put_together(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(updated_data, "MOST_FILES", 1 + seed % 2)
+    check_sequence(tmp_path, seed, monkeypatch)
+    data = Collection.open(tmp_path / "updated" / "collection").data
+    assert len(list(data.glob("articles-*.jsonl.gz"))) <= 1 + updated_data.MOST_FILES
+
+
 @pytest.mark.long
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("block", range(20))
@@ -284,6 +293,14 @@ def test_topics_change_without_a_new_index(small: Collection, tmp_path: Path) ->
     open_index(done.collection)
     shared = small.data / "titles.npy"
     assert not shared.exists() or (done.collection.data / "titles.npy").read_bytes() == shared.read_bytes()
+
+
+def test_topics_to_delete_that_there_are_not(small: Collection, tmp_path: Path) -> None:
+    notes: list[str] = []
+    lines = [{"op": "delete-topic", "id": 77}, {"op": "delete-topic", "id": 2}, {"op": "delete-topic", "id": 78}]
+    done = update_collection(small.path, write_lines(tmp_path / "changes.jsonl", lines), warn=notes.append)
+    assert done.n_topics == 1
+    assert notes == ["topics to delete that the collection does not have: 77, 78"]
 
 
 def test_an_update_shares_the_files_that_stay(small: Collection, tmp_path: Path) -> None:

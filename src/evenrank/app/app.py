@@ -53,7 +53,7 @@ from evenrank.app.pages.admin import remove_expired_regularly
 from evenrank.app.pages.admin import routes as admin
 from evenrank.app.pages.corrections import routes as corrections
 from evenrank.app.pages.errors import HANDLERS, AnswerFailures
-from evenrank.app.pages.home import example_of, prepare_example
+from evenrank.app.pages.home import example_of, prepare_lists
 from evenrank.app.pages.home import routes as home
 from evenrank.app.pages.manage import routes as manage
 from evenrank.app.pages.monitoring import Readiness
@@ -151,8 +151,7 @@ def make_app(state: AppState, shared: Shared | None = None) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         tasks = [
-            asyncio.create_task(follow(app))
-            for follow in (follow_collection, remove_expired_regularly, prepare_example)
+            asyncio.create_task(follow(app)) for follow in (follow_collection, remove_expired_regularly, prepare_lists)
         ]
         yield
         for task in tasks:
@@ -243,6 +242,7 @@ def reload(app: Starlette) -> None:
     collection = Collection.open(old.collection.path)
     open_index(collection).close()  # raises before anything is given up
     fresh = open_collection(collection, old.settings, old.store)
+    fresh.learned()  # while the old data are still served
     judging = app.state.judging
     earlier = (old.collection, old.facts)
     save_facts(fresh.collection, fresh.settings.max_counted, 1, fresh.settings.facts_folder, earlier)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 
 from evenrank.app.articles.article import ArticleFacts, open_facts
-from evenrank.app.articles.candidates import AppSource, open_app_source
+from evenrank.app.articles.candidates import AppSource, Learned, open_app_source
 from evenrank.app.articles.collection_view import (
     Corrections,
     DataAge,
@@ -26,6 +26,7 @@ from evenrank.app.articles.collection_view import (
     dimensions_of,
     region_dimension,
 )
+from evenrank.app.articles.kept import Once
 from evenrank.app.articles.read_ahead import ReadAhead
 from evenrank.app.articles.titles import Subjects, TitleIndex, index_titles, read_subjects
 from evenrank.app.articles.user_articles import WikiSources
@@ -35,9 +36,7 @@ from evenrank.app.settings import WebSettings
 from evenrank.app.storage.saved_request import SavedRequest
 from evenrank.app.storage.store import keep_collection, keep_id_numbers, open_app_store, server_secret
 from evenrank.core.groups import GroupSpace
-from evenrank.core.records import Task
 from evenrank.database.database import Database
-from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.groups import restricted_dimensions
 from evenrank.trec.collection import Collection
 from evenrank.wikipedia.mediawiki.client import WikiClient
@@ -93,6 +92,9 @@ class AppState:
 
     collection: Collection
     source: AppSource
+    """The search; how likely each page is relevant, and what the goals are, `learned` says."""
+    learned: Once[Learned]
+    """What the training topics teach. On a new version of the collection it takes a while, so that only lists wait."""
     store: Database
     settings: WebSettings
     facts: ArticleFacts | None = None
@@ -100,8 +102,6 @@ class AppState:
 
     read_ahead: ReadAhead | None = field(default=None, compare=False, repr=False)
     """What lets a cross-encoder read the first pages of questions; None without one."""
-    goals: Mapping[Task, BuildSettings] = field(default_factory=dict)
-    """How the goal of each task is estimated, learned on the collection's training topics."""
     results: LRUCache = field(default_factory=LRUCache, compare=False, repr=False)
     """Recent results; they are valid for these data only."""
     example_cache: LRUCache = field(default_factory=LRUCache, compare=False, repr=False)
@@ -242,10 +242,10 @@ def open_collection(collection: Collection, settings: WebSettings, store: Databa
     keep_id_numbers(store, collection)
     keep_collection(store, collection)
     choice = settings.model
-    source, goals = open_app_source(collection, settings, choice.without_reading())
+    source, learned = open_app_source(collection, settings, choice.without_reading())
     facts = open_facts(collection, settings.facts_folder)
     reading = ReadAhead(replace(source, choice=choice)) if choice.n_read else None
-    return AppState(collection, source, store, settings, facts, reading, goals)
+    return AppState(collection, source, learned, store, settings, facts, reading)
 
 
 def state_of(request: Request) -> AppState:

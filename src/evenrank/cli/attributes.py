@@ -44,8 +44,8 @@ def audit(
 ) -> None:
     """Draw pages whose groups people check; with their answers, estimate the table of errors.
 
-    Without --answers or --source the sample is written, without what is recorded. The model in the output is taken by
-    --assume of `evaluate`. Dimensions that describe people are compared with a second source only, in totals.
+    Without --answers or --source the sample is written, without what is recorded. Pass the resulting model to `evaluate
+    --assume`. Dimensions that describe people are compared with a second source only, in totals.
     """
     if answers is None and source is None:
         sample = evenrank.audit_sample(folder, dimension, size, seed)

@@ -123,16 +123,16 @@ def import_command(
 
 @command.command("update")
 @click.argument("folder", type=FILE)
-@click.option("--changes", type=INPUT, required=True, help="JSON lines: pages and topics to put in or delete.")
+@click.option("--changes", type=INPUT, required=True, help="JSON lines: pages and topics to add, replace or delete.")
 @click.option(
     "--date", metavar="DATE", help="Date of the data after the changes, e.g. 2026-11-18.  [default: as before]"
 )
 def update_command(folder: Path, changes: Path, date: str | None) -> None:
     """Apply changes to the collection FOLDER, its index and its vectors, in one step.
 
-    Each line of the changes puts a page or a topic in, or deletes one (docs: Updates). The result is that of importing
-    and indexing the changed pages, at the cost of those pages; servers and searches have the earlier version until the
-    new one is complete. After a failure or a kill, give the same command again.
+    Each line of the changes adds, replaces or deletes a page or a topic (docs: Updates). The result is that of
+    importing and indexing the changed pages, at the cost of those pages; servers and searches have the earlier version
+    until the new one is complete. After a failure or a kill, give the same command again.
     """
     with reported(folder, "collection update"):
         done = evenrank.update_collection(folder, changes, date=date, warn=_warn)
@@ -143,9 +143,9 @@ def update_command(folder: Path, changes: Path, date: str | None) -> None:
 @click.argument("editions", metavar="[OLD NEW]", type=FILE, nargs=-1)
 @click.option("--old-metadata", type=INPUT, help="Metadata of the old edition.")
 @click.option("--new-metadata", type=INPUT, help="Metadata of the new edition.")
-@click.option("--wiki", metavar="URL", help="Take changes from this wiki, e.g. https://en.wikipedia.org/")
+@click.option("--wiki", metavar="URL", help="Read changes from this wiki, e.g. https://en.wikipedia.org/")
 @click.option("--api", metavar="URL", help="Address of its api.php.  [default: below the wiki's address]")
-@click.option("--contact", help="Your e-mail or web address, which the wiki is told.")
+@click.option("--contact", help="Your e-mail or web address; every request to the wiki carries it.")
 @click.option("--since", metavar="TIME", help="Changes of the wiki since then, at most 29 days ago.")
 @click.option("--events", type=INPUT, help="MediaWiki's events instead: recentchange or page_change, or - for a pipe.")
 @click.option("--wiki-name", metavar="NAME", help="Name of the wiki whose events are wanted, e.g. enwiki.")
@@ -217,7 +217,7 @@ KEEP = click.option("--keep", type=click.IntRange(min=1), default=3, show_defaul
 @command.command("pack")
 @click.argument("folder", type=FILE)
 @click.argument("releases", type=FILE)
-@click.option("--corpus/--no-corpus", default=True, show_default=True, help="Whether a release has the articles.")
+@click.option("--corpus/--no-corpus", default=True, show_default=True, help="Include the articles in the release.")
 @KEEP
 def pack_command(folder: Path, releases: Path, corpus: bool, keep: int) -> None:
     """Put the collection FOLDER, as it is in use, into the folder RELEASES as its current release.
@@ -238,10 +238,10 @@ def pack_command(folder: Path, releases: Path, corpus: bool, keep: int) -> None:
 @KEEP
 @click.option("--every", type=Duration(), help="Fetch again and again, after 30s, 5m or 1h.  [default: once]")
 def fetch_command(source: str, folder: Path, keep: int, every: float | None) -> None:
-    """Bring the current release of SOURCE, a folder of releases or its http(s) address, into FOLDER.
+    """Copy the current release of SOURCE, a folder of releases or its http(s) address, into FOLDER.
 
-    Every byte is checked. What a broken or killed fetch has brought stays, and files that an earlier release in FOLDER
-    has are not brought again. Servers on FOLDER change to the release when all of it is there.
+    Every byte is checked. An interrupted fetch resumes, and files of an earlier release are not fetched again. Servers
+    on FOLDER change to the release when all of it is there.
     """
     if every is None:
         click.echo(f"{folder}: {evenrank.fetch_release(source, folder, keep=keep)}")
@@ -268,7 +268,7 @@ def rollback_command(releases: Path, to: int | None) -> None:
 @click.argument("folder", type=FILE)
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def describe_command(folder: Path, form: str) -> None:
-    """Print what FOLDER holds: counts, groups, quality, topics, sources. Groups of people only as totals."""
+    """Print what FOLDER contains: counts, groups, quality, topics, sources. Groups of people only as totals."""
     from evenrank.trec.describe import describe_collection, table_text
 
     collection = evenrank.Collection.open(folder)

@@ -33,8 +33,9 @@ def command(
 ) -> None:
     """Estimate how many pages of each topic are relevant in the collection DIR, found or not.
 
-    The interval (low, high) holds for about four topics in five. Judge the page in the last columns, add a line to the
-    file of --judged, and repeat: 10 to 20 judged pages a topic are enough. `rank --judged` then uses the file.
+    The interval (low, high) contains the true number for about four topics in five. Judge the page in the last columns,
+    add a line to the file of --judged, and repeat: 10 to 20 judged pages a topic are enough. `rank --judged` then uses
+    the file.
     """
     collection = evenrank.Collection.open(folder)
     counts = evenrank.count_relevant(

@@ -42,7 +42,7 @@ def command() -> None:
     "--output",
     metavar="FOLDER",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the report and of all that is kept.  [default: FILE without its ending]",
+    help="Folder of the report and of finished trials.  [default: FILE without its ending]",
 )
 @WORKERS
 @click.option("--check", is_flag=True, help="Only check the file, and say what would be run.")

@@ -298,7 +298,7 @@ def _details(details: dict[str, Any]) -> str:
 @click.argument("store", type=STORE)
 @click.argument("grade", type=click.IntRange(1, 3))
 def scale(store: Path | str, grade: int) -> None:
-    """Ask for grades from 0 to GRADE; refused once grades were given, whose meaning would change."""
+    """Ask for grades from 0 to GRADE; refused once grades exist, because their meaning would change."""
     with open_store(store) as opened:
         set_max_grade(opened, grade)
 
@@ -307,7 +307,7 @@ def scale(store: Path | str, grade: int) -> None:
 @click.argument("store", type=STORE)
 @click.argument("name")
 def erase(store: Path | str, name: str) -> None:
-    """Put a pseudonym in place of NAME everywhere; votes stay, and the chain of the log holds."""
+    """Replace NAME by a pseudonym everywhere. Votes are kept, and the log can still be verified."""
     with open_store(store) as opened:
         say(f"{name} is {erase_name(opened, name)} from now on")
         if n_tokens := count_tokens_with(opened, name):
@@ -448,7 +448,7 @@ def gold(store: Path | str, file: Path | None, organiser: str | None, form: str)
     """Show how often assessors were right on gold pages; with FILE, make its pages gold pages first.
 
     FILE has four columns: topic, 0, page, grade. Its grades become rulings of --by, and everybody who judges the topic
-    is asked about the page. Who answers otherwise sees the ruling at once.
+    is asked about the page. Anyone who answers differently sees the ruling at once.
     """
     with open_store(store) as opened:
         if file is not None:
@@ -485,7 +485,7 @@ REASON = click.option("--reason", required=True, help="Why, for the log.")
 @click.argument("run")
 @REASON
 def withdraw_run_command(store: Path | str, run: str, reason: str) -> None:
-    """Take a run out: pages that only it brought leave the queues. Votes stay; restore-run is the way back."""
+    """Take a run out: pages that only it brought leave the queues. Votes stay; restore-run undoes it."""
     with open_store(store) as opened:
         say(f"{withdraw_run(opened, run, reason):,} pages left the queues")
 

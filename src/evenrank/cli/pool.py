@@ -218,7 +218,7 @@ def estimate(
 ) -> None:
     """Estimate nDCG, P, AWRF and Score of Task 1 runs where only a sample of the pool was judged.
 
-    A judged page of a tier stands for as many pages as were not drawn for each that was (inverse-probability weights).
+    Each judged page also represents pages of its tier that were not drawn (inverse-probability weights).
     """
     opened = open_judged(collection, judgments)
     found = evenrank.sampled_scores(opened, runs, pool, sample, options.protocol, options.groups, **options.settings)

@@ -17,7 +17,7 @@ from evenrank.cli.options import NEW_STORE, InputFile
 def command(source: Path, store: Path | str | None, judgments: Path | str | None, force: bool) -> None:
     """Put back what `evenrank backup` saved in FILE, after checking all of it. Stop the server first.
 
-    Without --store and --judgments, it says what FILE holds.
+    Without --store and --judgments, it says what FILE contains.
     """
     from evenrank.app.storage.backup import read_contents, restore_backup
     from evenrank.database.database import shown_location

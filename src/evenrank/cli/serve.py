@@ -98,7 +98,7 @@ def command(
     """Serve work lists and saved searches of a collection; it needs an index (`evenrank index DIR`).
 
     Everything saved is in one SQLite file, or in a PostgreSQL database that several servers may share
-    (--store postgresql://USER@HOST/NAME). With --judgments, assessors judge and organisers look on under
+    (--store postgresql://USER@HOST/NAME). With --judgments, assessors judge and organisers follow the work under
     /judge/SECRET, with the secrets that `evenrank judgments assessor` prints. Stop with Ctrl-C.
     """
     try:

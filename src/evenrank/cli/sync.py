@@ -18,7 +18,7 @@ from evenrank.cli.talk import say
 @click.argument("folder", type=NamedPath(path_type=Path))
 @click.option("--wiki", metavar="URL", required=True, help="The wiki's address, e.g. https://en.wikipedia.org/")
 @click.option("--api", metavar="URL", help="Address of its api.php.  [default: below the wiki's address]")
-@click.option("--contact", required=True, help="Your e-mail or web address, which the wiki is told.")
+@click.option("--contact", required=True, help="Your e-mail or web address; every request to the wiki carries it.")
 @click.option("--every", type=Duration(), default="1h", show_default=True, help="Time between updates: 30m, 1h, 1d.")
 @click.option("--since", metavar="TIME", help="First change to take.  [default: where the last run ended]")
 @click.option("--most", type=click.IntRange(min=500), default=50_000, show_default=True, help="Pages of one update.")
@@ -35,7 +35,7 @@ def command(
     rounds: int | None,
     metrics: Path | None,
 ) -> None:
-    """Keep the collection FOLDER as a wiki is now: its articles change, come and go; metadata stay.
+    """Keep the collection FOLDER up to date with the articles of a wiki; metadata stay as they are.
 
     Prints a JSON line after each update. A run that was stopped resumes where it was. While the wiki has more changes
     than --most, updates follow each other without a pause; a wiki that is busy or away is asked again later.

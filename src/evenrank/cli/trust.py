@@ -51,11 +51,11 @@ def command(
 ) -> None:
     """Say how far the order of runs can be trusted.
 
-    With --judgments, runs are scored with that file, and the effect of single assessors is told, too.
+    With --judgments, runs are scored with that file, and the effect of each assessor is shown.
 
     Topics are resampled, the same ones for all runs: how often the best run stays first, between which ranks each run
     moves, and how well the orders agree. All pairs of runs are tested, with the difference that so many topics could
-    detect and the number of topics that the observed difference would need. Then the order is made again with other
+    detect and the number of topics that the observed difference would need. Then the order is computed again with other
     targets, without each run in the pool, without each assessor, and with more and more groups wrong until another run
     is first.
     """

@@ -344,7 +344,7 @@ def reproduce(
     in the folder: `n_pages` articles, `n_topics` topics, of which 57 in 106 are for training; training topics have as
     many relevant pages for one of an evaluation topic as in the track, as far as the pages allow. `encoder` is the
     network of runs that used RoBERTa or BERT; without it, words take its place, and the runs are marked. Finished runs
-    are kept, and made again only when something that decides them has changed. `say` is told what is going on.
+    are kept, and made again only when something that decides them has changed. `say` gets a line for each step.
     """
     tables = published_tables(year)
     if any(run.needs_trees for run in tables.runs) and find_spec("lightgbm") is None:

@@ -29,7 +29,7 @@ from evenrank.trec.target_choice import Target
 Method = Literal["random", "halving"]
 METHODS: dict[str, str] = {
     "random": "as many combinations as the budget says, each on all training queries",
-    "halving": "three times as many on a ninth of the queries; the best third goes on to three times the queries",
+    "halving": "three times as many on a ninth of the queries; the best third continues with three times the queries",
 }
 ETA = 3
 """Successive halving: from round to round a third of the combinations stays, on three times the queries."""
@@ -277,7 +277,7 @@ def tune(
     """The settings of a policy that do best on the training topics of a collection, or on queries of one's own.
 
     `budget` is the number of combinations of settings that may be tried on all training queries: so many with the
-    method `random`; with `halving`, three times as many on few queries, of which the best thirds go on, at the same
+    method `random`; with `halving`, three times as many on few queries, of which the best third continues, at the same
     cost. The policy's defaults are always among them. `measures` are what is compared, their mean if there are several:
     by default Score at 10, 20, 50, 100 and full depth, or EE-L. `settings` are fixed; `space` says what to draw from,
     by setting: a list of values, or a range `{"low": 0.1, "high": 10, "log": True}`; by default every number, word and

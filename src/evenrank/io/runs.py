@@ -30,7 +30,7 @@ SERVE_NO_PROTOCOL = ("relevance", "mmr", "epsilon-greedy")
 def read_run(path: str | os.PathLike[str], ids: TextIds | None = None) -> Run:
     """The run in a file (track TSV or six-column TREC); InputError lists all faults of its form.
 
-    Rows of one ranking are gathered wherever they stand; their order in the file is the ranking. TREC rows are
+    Rows of one ranking are gathered wherever they are; their order in the file is the ranking. TREC rows are
     ordered by score, then by their rank column. Page ids are whole numbers; with `ids`, those of a collection
     (`Collection.text_ids`), they are text.
     """

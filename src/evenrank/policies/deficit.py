@@ -1,4 +1,4 @@
-"""Methods that make up what groups are owed: page by page (`deficit`), and by swaps in a finished list (`swap`)."""
+"""Methods that make up what groups lack: page by page (`deficit`), and by swaps in a finished list (`swap`)."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Deficit(CheckedPolicy):
     weight: Weight = 1.0
     """How much a group that is one whole window behind counts, against the relevance of the best page."""
     window: PageCount = 20
-    """Ranks whose pages are counted as owed together, row by row."""
+    """Length of a window: within it, each group should get its share of the pages, row by row."""
     n_windows: PageCountOrAll = 1
-    """Windows of a ranking in which groups are owed pages, row by row (the track's run: 1); 0 is all of them."""
+    """Number of windows in which groups should get their share, row by row (the track's run: 1); 0 means all."""
     quality: Weight = 0.25
     """Task 2: value of the work a page needs against its relevance."""
     order: Literal["column", "row"] = "column"

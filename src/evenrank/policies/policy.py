@@ -72,7 +72,7 @@ class Candidates:
     def divided(self) -> Alignment:
         """The alignment with every page shared between its groups, so that a page of two groups counts once.
 
-        What a group is owed is a sum over the groups of a page; shared, it is their mean, and a page has no advantage
+        What groups should get is summed over the groups of a page; shared, it is their mean, and a page gains nothing
         from being in many groups.
         """
         rows = self.alignment.rows

@@ -174,7 +174,7 @@ def _make(owner: type[Policy], texts: Mapping[str, str], served: Mapping[str, ob
 
 
 def task_faults(policy: Policy, task: Task) -> Iterator[str]:
-    """Policies that a policy is told to run and that do not serve the task."""
+    """Policies that the settings of a policy name and that do not serve the task."""
     for name, texts in inner_policies(policy).items():
         for text in texts:
             try:

@@ -19,7 +19,7 @@ N_PAGES = 2000
 
 @dataclass(frozen=True)
 class TopicCount:
-    """The number of relevant pages of a topic, with an interval that holds for about four topics in five."""
+    """The number of relevant pages of a topic, with an interval that contains it for about four topics in five."""
 
     topic_id: int
     title: str

@@ -75,7 +75,7 @@ class TopicRankings:
     certificate: dict[str, float]
     n_candidates: int
     concentrations: tuple[Concentration, ...] = ()
-    """Dimensions of the target in which nearly all of the topic's field is in one group."""
+    """Dimensions of the target in which nearly all relevant pages of the topic are in one group."""
     n_on_subject: int | None = None
     """Pages found that are about the subject of a query; None where that was not asked."""
     doubtful_keywords: tuple[str, ...] = ()
@@ -256,7 +256,7 @@ def rank_topics(
 
 def _with_absolute_path(job: RankingJob) -> RankingJob:
     """The job with a collection that is found from any folder, by the source of the candidates, too."""
-    session = Session(job.session.path.absolute(), job.session.version)
+    session = replace(job.session, path=job.session.path.absolute())
     source = replace(job.source, session=session) if isinstance(job.source, SearchSource) else job.source
     return replace(job, session=session, source=source)
 

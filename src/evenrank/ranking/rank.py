@@ -119,9 +119,9 @@ def rank(
 
     `policy` is a name of `POLICIES` or a policy object. Candidates come from the index, or from the run `candidates`,
     filled up from the index if there is one. `protocol` names the scorer to serve. `target` is where the target comes
-    from: track (half the field, half the world), field, equal, world, the path of a table of shares, or a dict: group →
-    share as in a table (`{"Africa|female": 0.3, …}`), or dimension → group → share, which are multiplied. `length` is
-    the protocol's (full), or as many pages as are expected to be relevant (relevant). `attention` is how people
+    from: track (half relevant pages, half world), field, equal, world, the path of a table of shares, or a dict: group
+    → share as in a table (`{"Africa|female": 0.3, …}`), or dimension → group → share, which are multiplied. `length`
+    is the protocol's (full), or as many pages as are expected to be relevant (relevant). `attention` is how people
     read, by default as the protocol says: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, table:FILE or weights.
     `n_relevant` is about how many pages of a topic are relevant, for those who know the size of their subject: the
     order follows it, and the target stays as estimated; a guess within a factor of three helps where few are relevant.

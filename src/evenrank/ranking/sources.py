@@ -52,25 +52,27 @@ class Session:
     """Folder of the collection."""
     version: Manifest | None = field(default=None, compare=False)
     """The version to open; None for the one that the collection has now."""
+    engine_kind: object = field(default=None, compare=False)
+    """`Collection.engine`."""
 
     @classmethod
     def of(cls, collection: Collection) -> Session:
         """The session of a collection that is open already."""
-        made = cls(collection.path, collection.manifest)
+        made = cls(collection.path, collection.manifest, collection.engine)
         on_disk = collection if collection.other_topics is None else replace(collection, other_topics=None)
         made.__dict__["collection"] = on_disk
         return made
 
     @cached_property
     def collection(self) -> Collection:
-        return Collection.open(self.path, self.version)
+        return Collection.open(self.path, self.version, engine=self.engine_kind)
 
     @cached_property
     def engine(self) -> Engine:
         return open_index(self.collection)
 
     def __getstate__(self) -> dict[str, object]:
-        return {"path": self.path, "version": self.version}
+        return {"path": self.path, "version": self.version, "engine_kind": self.engine_kind}
 
 
 @dataclass(frozen=True)

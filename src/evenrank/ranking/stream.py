@@ -93,7 +93,7 @@ class _Counted(NamedTuple):
 
 
 class Stream:
-    """Ranks requests one at a time and remembers what each group was given, so that fairness holds over all of them.
+    """Ranks requests one at a time and remembers what each group was given, so that exposure is fair over all of them.
 
     Any thread may call any method. Several servers exchange `state` objects and `absorb` those of the others.
     """

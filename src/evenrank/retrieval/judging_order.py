@@ -2,7 +2,7 @@
 
 Continuous active learning (G. V. Cormack, M. R. Grossman, SIGIR 2014): a logistic regression on the words of the pooled
 pages, with the score of the relevance model beside them, is fitted again after every batch. A random sample of each
-topic is judged before anything else. It says what the rest holds, whatever the model believes, so that a topic can stop
+topic is judged before anything else. It shows what is left, whatever the model believes, so that a topic can stop
 when enough of its relevant pages are found.
 
 Pages found in this way resemble those that were found before: that is a bias, and everything made from the judgments

@@ -71,7 +71,7 @@ from evenrank.wikipedia.annotate.inline import site_names
 UPDATED = "updated"
 """Mark of an index that has all changes."""
 MOST_REMOVED = 0.5
-"""Share of an index's pages that may be removed or replaced; then it is built anew, which makes it small again."""
+"""Share of an index's pages that may be removed or replaced; then it is rebuilt, which makes it small again."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ class Update:
     n_topics: int
     """Topics that were put in or deleted."""
     is_rebuilt: bool
-    """Whether the index was built anew, and not changed."""
+    """Whether the index was rebuilt instead of changed."""
 
     def __str__(self) -> str:
         parts = f"pages put: {self.n_put:,}, deleted: {self.n_deleted:,}; topics changed: {self.n_topics:,}"
         return f"{parts}; the collection has {len(self.collection):,} pages" + (
-            "; index built anew" if self.is_rebuilt else ""
+            "; index rebuilt" if self.is_rebuilt else ""
         )
 
 
@@ -132,7 +132,7 @@ def update_collection(
                 shutil.rmtree(folder / manifest.data_folder, ignore_errors=True)
                 raise
             if is_finished:
-                remove_old_indexes(folder)
+                remove_old_indexes(collection)
         if not is_finished:
             build_index(folder, n_threads=n_threads).close()
             manifest = read_manifest(folder)
@@ -153,10 +153,13 @@ def _summary(
         warn(f"the collection has no {', '.join(left_out)}, which changes name (import it again with these fields)")
     if data.n_unknown:
         warn(f"pages to delete that the collection does not have: {data.n_unknown:,}")
+    topics = data.changes.topics
+    if unknown := [topic for topic, put in topics.items() if put is None and topic not in collection.topic_by_id]:
+        warn(f"topics to delete that the collection does not have: {', '.join(map(str, unknown))}")
     remove_old_data(collection.path)
     n_put = len(data.touched) - data.n_deleted - data.n_unknown
     opened = Collection.open(collection.path, manifest)
-    return Update(opened, n_put, data.n_deleted, len(data.changes.topics), is_rebuilt)
+    return Update(opened, n_put, data.n_deleted, len(topics) - len(unknown), is_rebuilt)
 
 
 def _write_data(
@@ -173,7 +176,7 @@ def _write_data(
     try:
         data = write_updated_data(fresh, collection, path, have_articles)
         fresh.chmod(folder.stat().st_mode)
-        facts = folder_facts(fresh)
+        facts = folder_facts(fresh, collection.data, earlier.files)
         sync_tree(fresh)
         os.replace(fresh, final)
     except BaseException as error:
@@ -206,12 +209,13 @@ TOPIC_CHANGES = "topic_changes_"
 def _update_index(
     collection: Collection, engine: Engine, updated: Collection, data: UpdatedData, n_threads: int | None
 ) -> Path | None:
-    """The folder of a complete index of the updated collection; None where it has to be built anew."""
+    """The folder of a complete index of the updated collection; None where it has to be rebuilt."""
     n_threads, path = n_threads or n_cores(), collection.path
     earlier = path / collection.manifest.index_folder
     known = read_state(earlier)
     assert known is not None
-    kind, state = engine_kind(known.engine), BuildState(sources_of(updated), known.engine, layout_of(updated))
+    kind = engine_kind(known.engine, collection.engine)
+    state = BuildState(sources_of(updated), known.engine, layout_of(updated))
     if kind.copy is None or 2 * len(data.touched) > len(updated):
         return None
     for folder in built_folders(path):

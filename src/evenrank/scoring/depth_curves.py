@@ -100,7 +100,7 @@ def depth_curves(
     """nDCG, AWRF and Score of Task 1 runs on their first ranks, at several depths (by default 5, 10, 20, … 1000).
 
     At each depth the ideal ranking of nDCG has that depth too, so a curve says how good the first ranks are, not how
-    much of everything relevant they hold.
+    much of everything relevant they contain.
     """
     opened = as_collection(collection)
     loaded = [as_run(opened, run) for run in given_runs(runs)]

@@ -1,4 +1,4 @@
-"""Files back to participants: topic statistics of the field, and each run's own scores beside them."""
+"""Files back to participants: topic statistics over all runs, and each run's own scores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write_topic_stats(results: Results, folder: Path) -> list[Path]:
 
 
 def write_feedback(results: Results, folder: Path) -> list[Path]:
-    """A CSV file per run: its score on each topic with the field's median, least and largest; gives their paths."""
+    """A CSV file per run: its score on each topic with the median, least and largest of all runs; gives their paths."""
     written: list[Path] = []
     for task in results.tasks:
         stats = topic_stats(results, task)

@@ -1,4 +1,4 @@
-"""What a leaderboard owes to its data: the order of runs again with other targets, pools, assessors and attributes.
+"""How a leaderboard depends on its data: the order of runs again with other targets, pools, assessors and attributes.
 
 Each effect scores all runs of a task again under one change and compares the order with the one as scored. The share of
 wrong groups is raised until another run is first in most draws: the breakdown point of an attribute. Pages that only

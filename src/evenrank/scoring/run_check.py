@@ -265,7 +265,7 @@ class _Check:
             yield self._fault(0, f"{found}{int(counts_up.sum()) + len(starts):,} lines", fix)
 
     def ids(self) -> Iterator[Fault]:
-        """Topics and pages that the collection does not have, once each, where they first stand."""
+        """Topics and pages that the collection does not have, once each, where they first appear."""
         topics, first = np.unique(self.rows.topic_ids, return_index=True)
         for topic, row in zip(topics.tolist(), first, strict=True):
             if topic not in self.collection.topic_by_id:
@@ -276,7 +276,7 @@ class _Check:
             yield self._fault(first[index], f"page {self.rows.shown_page(first[index])} has no metadata", fix)
 
     def repeated(self) -> Iterator[Fault]:
-        """Pages that stand twice in a ranking, where they stand again."""
+        """Pages that are in a ranking twice, at their second place."""
         ranking = np.unique(self._key, return_inverse=True)[1].astype(np.int64)
         key = ranking << 32 | self.rows.pages
         order = np.argsort(key, kind="stable")

@@ -1,4 +1,4 @@
-"""Topic statistics of the field: mean, median, least and largest score over runs, per topic and measure."""
+"""Topic statistics over all runs: mean, median, least and largest score over runs, per topic and measure."""
 
 from __future__ import annotations
 

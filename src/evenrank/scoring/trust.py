@@ -1,4 +1,4 @@
-"""How far a leaderboard can be trusted: what its order owes to the topics that happened to be chosen.
+"""How far a leaderboard can be trusted: how its order depends on the topics that happened to be chosen.
 
 Topics are resampled, the same ones for all runs, and the leaderboard is made again each time. Pairs of runs are tested
 on the topics as they are, with a correction for all pairs, and the size of difference that so many topics can detect

@@ -6,6 +6,7 @@ enough to be computed at every opening: 150 MB of arrays, those of six million p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -49,10 +50,20 @@ def file_facts(path: Path) -> FileFacts:
     return FileFacts(size, f"{checksum:08x}")
 
 
-def folder_facts(folder: Path) -> dict[str, FileFacts]:
-    """Size and checksum of every file below a folder, by its path from there."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {path.relative_to(folder).as_posix(): file_facts(path) for path in files}
+def folder_facts(
+    folder: Path, earlier: Path | None = None, known: Mapping[str, FileFacts] | None = None
+) -> dict[str, FileFacts]:
+    """Size and checksum of every file below a folder, by its path from there.
+
+    Those of files that are one with files of an `earlier` folder are taken over from what is `known` of it.
+    """
+    facts = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        before = (known or {}).get(name)
+        is_shared = before is not None and earlier is not None and (earlier / name).samefile(path)
+        facts[name] = before if before is not None and is_shared else file_facts(path)
+    return facts
 
 
 def check_file(folder: Path, name: str, known: dict[str, FileFacts]) -> None:
@@ -70,16 +81,10 @@ def check_file(folder: Path, name: str, known: dict[str, FileFacts]) -> None:
 
 
 def write_checksums(folder: Path, earlier: Path | None = None) -> None:
-    """Keep size and checksum of every file of a folder in a file of it; those of files that are one with files of an
-    `earlier` folder are taken over."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name not in NOT_CHECKED)
-    known = {} if earlier is None else known_checksums(earlier)
-    facts = {}
-    for path in files:
-        name = path.relative_to(folder).as_posix()
-        is_shared = earlier is not None and name in known and (earlier / name).samefile(path)
-        facts[name] = asdict(known[name] if is_shared else file_facts(path))
-    write_json(folder / FILE_NAME, facts)
+    """Keep size and checksum of every file of a folder in a file of it (see `folder_facts`)."""
+    facts = folder_facts(folder, earlier, None if earlier is None else known_checksums(earlier))
+    checked = {name: asdict(one) for name, one in facts.items() if Path(name).name not in NOT_CHECKED}
+    write_json(folder / FILE_NAME, checked)
 
 
 def known_checksums(folder: Path) -> dict[str, FileFacts]:

@@ -73,16 +73,21 @@ class Collection:
     """Topics in place of those on disk; None for those on disk."""
     campaign: CampaignRuns | None = None
     """What the judgments say of the runs of their campaign; None where they say nothing."""
+    engine: object = field(default=None, repr=False, compare=False)
+    """The `EngineKind` that opens its index, where no entry point names it."""
     _leases: tuple[Lease, ...] = field(default=(), repr=False, compare=False)
     """Keep the folders of data and index while this collection is open, even if other processes replace both."""
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], manifest: Manifest | None = None) -> Collection:
+    def open(
+        cls, path: str | os.PathLike[str], manifest: Manifest | None = None, *, engine: object = None
+    ) -> Collection:
         """The collection in a folder that `collection import` or `collection generate` made.
 
         `manifest` names another version than the one that the collection has now: data that wait for their index, or
         the version that another process uses, as long as that process keeps it. Where no folder has it, `path` may be
-        a name of ir_datasets, such as `trec-fair/2021/eval`, whose files are in the cache of that package.
+        a name of ir_datasets, such as `trec-fair/2021/eval`, whose files are in the cache of that package. `engine` is
+        the `EngineKind` that the index was built with, if that was an object that no entry point names.
         """
         folder = Path(path)
         if not folder.exists():
@@ -91,13 +96,13 @@ class Collection:
             folder = cached_collection(folder.as_posix()) or folder
         if manifest is not None:
             try:
-                return cls._opened(folder, manifest)
+                return replace(cls._opened(folder, manifest), engine=engine)
             except DAMAGE as error:
                 raise damaged(folder / manifest.data_folder, error) from error
         manifest = read_manifest(folder)
         while True:
             try:
-                return cls._opened(folder, manifest)
+                return replace(cls._opened(folder, manifest), engine=engine)
             except DAMAGE as error:
                 known, manifest = manifest, read_manifest(folder)
                 if manifest == known:  # else another process replaced data or index meanwhile
@@ -373,7 +378,7 @@ def newest_collection(collection: Collection | FilePath) -> Collection:
     """The collection with the data that wait for their index, if there are any."""
     opened = as_collection(collection)
     waiting = waiting_manifest(opened.path)
-    return opened if waiting is None else Collection.open(opened.path, waiting)
+    return opened if waiting is None else Collection.open(opened.path, waiting, engine=opened.engine)
 
 
 def as_run(collection: Collection, run: Run | FilePath) -> Run:

@@ -32,7 +32,7 @@ def download_collection(
 ) -> list[Path]:
     """Paths of the downloaded files of one year's track; a file that is already there and complete is kept.
 
-    `warn` is told which files could not be checked, because their size and checksum are not known.
+    `warn` gets a line for each file that could not be checked because its size and checksum are not known.
     """
     known = {name: facts for name, facts in official_files().items() if facts.year == year}
     for name in only:

@@ -5,6 +5,7 @@ Files that stay the same, and the articles of earlier updates, are the same on d
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +24,11 @@ from evenrank.io.articles import (
     changed_articles,
     changes_file,
     map_articles,
+    read_parsed,
     save_changed_articles,
 )
 from evenrank.io.atomic import link_or_copy
+from evenrank.io.content import START
 from evenrank.io.faults import FaultLog
 from evenrank.io.json_lines import MAX_FAULTS
 from evenrank.io.metadata import Metadata
@@ -40,11 +43,14 @@ from evenrank.trec.arrays import (
     save_title_arrays,
     save_topics,
 )
-from evenrank.trec.changes import ChangedArticle, Changes, packed_lines, read_changes
+from evenrank.trec.changes import ChangedArticle, Changes, article_line, packed_lines, read_changes
 from evenrank.trec.collection import SUBJECTS, Collection
 from evenrank.trec.import_files import count_topics
 from evenrank.trec.page_rows import PageRows
 
+MOST_FILES = 64
+"""Files of changed articles. An update that would make more puts those of earlier updates together, without articles
+that were replaced since: a collection that is updated every hour takes no more room and time after a year."""
 HaveArticles = Callable[[NDArray[np.int32]], NDArray[np.bool_]]
 """Which of some pages have an article now."""
 
@@ -84,7 +90,7 @@ def write_updated_data(folder: Path, collection: Collection, path: Path, have_ar
     names = None if collection.classes is None else NameLists(FIELD)
     metadata = changes.columns(path, collection.dimensions, names, faults)
     faults.raise_if_any()
-    _save_articles(folder, collection.data, changes, known)
+    _save_articles(folder, collection, changes, known)
     pages = _ChangedPages.of(collection, changes, metadata)
     _save_columns(folder, collection, pages)
     had_articles = np.zeros(len(pages.touched), bool)
@@ -129,18 +135,36 @@ def _copied(ids: TextIds | None) -> TextIds | None:
     return None if ids is None else TextIds(ids.texts(range(1, len(ids) + 1)))
 
 
-def _save_articles(folder: Path, earlier: Path, changes: Changes, known: ChangedArticles | None) -> None:
+def _save_articles(folder: Path, collection: Collection, changes: Changes, known: ChangedArticles | None) -> None:
     """Keep the articles of earlier updates beside the new ones."""
-    n_files = known.n_files if known else 0
-    for file in range(1, n_files + 1):
-        link_or_copy(changes_file(earlier, file), changes_file(folder, file))
+    n_files, file_of = (known.n_files, known.file_of) if known else (0, {})
+    new = changes_file(folder, n_files + 1)
+    if changes.articles and n_files >= MOST_FILES:
+        _put_together(
+            folder, collection, {page for page, file in file_of.items() if file > 0} - changes.articles.keys()
+        )
+        n_files, file_of = 1, {page: min(file, 1) for page, file in file_of.items()}
+        os.replace(new, changes_file(folder, n_files + 1))
+    else:
+        for file in range(1, n_files + 1):
+            link_or_copy(changes_file(collection.data, file), changes_file(folder, file))
     if not changes.articles:
-        changes_file(folder, n_files + 1).unlink()
+        new.unlink()
         if known is not None:
-            link_or_copy(earlier / CHANGED_ARTICLES, folder / CHANGED_ARTICLES)
+            link_or_copy(collection.data / CHANGED_ARTICLES, folder / CHANGED_ARTICLES)
         return
-    new = {page: n_files + 1 if article else REMOVED for page, article in changes.articles.items()}
-    save_changed_articles(folder, {**(known.file_of if known else {}), **new})
+    changed = {page: n_files + 1 if article else REMOVED for page, article in changes.articles.items()}
+    save_changed_articles(folder, {**file_of, **changed})
+
+
+def _put_together(folder: Path, collection: Collection, wanted: set[int]) -> None:
+    """One file of the articles that updates changed and that are still wanted."""
+    batches = read_parsed(collection.open_corpus(), FaultLog(), start=START._replace(file=1))
+    with packed_lines(changes_file(folder, 1)) as write:
+        for batch in batches:
+            for article in batch.articles:
+                if article.page_id in wanted:
+                    write(article_line(article))
 
 
 class _ChangedPages(NamedTuple):

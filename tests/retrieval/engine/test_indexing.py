@@ -161,6 +161,11 @@ def test_several_processes_give_the_same_index(collection: Collection) -> None:
     assert sorted(engine.search(HORSE, 1000).page_ids.tolist()) == list(range(1, N_PAGES + 1))
 
 
+def test_machines_of_many_cores_index_as_well(collection: Collection) -> None:
+    engine = indexing.build_index(collection, FaultLog(), n_threads=64)
+    assert sorted(engine.search(HORSE, 1000).page_ids.tolist()) == list(range(1, N_PAGES + 1))
+
+
 def test_of_a_repeated_page_the_later_one_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_batches(monkeypatch)
     files = write_files(tmp_path / "files", dict.fromkeys(range(1, 21), "a horse"))

@@ -159,9 +159,11 @@ def count_articles(
 
 
 def is_update_of(collection: Collection, earlier: Collection) -> bool:
-    """Whether a collection is an earlier one with some updates, which changed articles."""
-    before, after = earlier.manifest.sources.items(), collection.manifest.sources.items()
-    return before < after and collection.n_changes > earlier.n_changes
+    """Whether a collection is an earlier one with updates that changed articles, which are in files of their own."""
+    before, after = earlier.manifest, collection.manifest
+    known = {name: facts for name, facts in before.files.items() if name.startswith("articles-")}
+    is_updated = before.sources.items() < after.sources.items() and known.items() <= after.files.items()
+    return is_updated and collection.n_changes > earlier.n_changes
 
 
 def count_batch(articles: tuple[Record, ...], language: str = "en") -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.app.articles.collection_view import USUAL, dimensions_of, is_about_one_gender, masks_of_rows
-from evenrank.app.articles.kept import kept_record
+from evenrank.app.articles.kept import Once, kept_record
 from evenrank.app.articles.user_articles import SourceError, UserArticles, combine_sources
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.budget import kinds_fault
@@ -83,16 +83,26 @@ class TaughtByTopics:
 TASKS: tuple[Task, ...] = (1, 2)
 
 
+class Learned(NamedTuple):
+    """What lists need of the training topics."""
+
+    source: AppSource
+    """The search, whose scores are probabilities as far as training topics support that."""
+    goals: Mapping[Task, BuildSettings]
+    """How the goal of each task is estimated."""
+
+
 def open_app_source(
     collection: Collection, settings: WebSettings, choice: ModelChoice = UNTRAINED
-) -> tuple[AppSource, dict[Task, BuildSettings]]:
-    """The index of a collection as a source, and how to estimate the goal of each task.
+) -> tuple[AppSource, Once[Learned]]:
+    """The index of a collection as a source, and what its training topics teach, which is learned when it is needed.
 
     Groups of people, such as genders, are not searched for where no totals of them are shown: whom only the search for
     women finds, in a list of any goal, is a woman.
 
-    Both are learned on the training topics, if there are any, once for each version of the collection (`kept_record`).
-    Odds of groups are not among it: people are told that a goal follows the relevant articles, and see their shares.
+    Calibration and goals are learned on the training topics, if there are any, once for each version of the collection
+    (`kept_record`). Odds of groups are not among it: people are told that a goal follows the relevant articles, and see
+    their shares.
     """
     n_pages = settings.n_candidates
     searched = tuple(one.name for one in collection.dimensions if settings.shows_totals or not one.is_personal)
@@ -101,16 +111,19 @@ def open_app_source(
     information = collection.default_groups(BuildSettings().information)
     usual = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
 
-    def learn() -> TaughtByTopics:
+    def teach() -> TaughtByTopics:
         calibrated = calibrate_source(source, collection.topics)
         jobs = [RankingJob(source.session, calibrated, Relevance(), full_request(task), usual) for task in TASKS]
         sharpness = tuple(job.learned().settings.sharpness for job in jobs)
         return TaughtByTopics(calibrated.calibration, calibrated.count, sharpness)
 
-    made_of = (n_pages, searched, choice.describe())
-    learned = kept_record(collection, settings.facts_folder, "learned", made_of, TaughtByTopics, learn)
-    goals = {task: replace(usual, sharpness=power) for task, power in zip(TASKS, learned.sharpness, strict=True)}
-    return replace(source, calibration=learned.calibration, count=learned.count), goals
+    def learn() -> Learned:
+        made_of = (n_pages, searched, choice.describe())
+        taught = kept_record(collection, settings.facts_folder, "learned", made_of, TaughtByTopics, teach)
+        goals = {task: replace(usual, sharpness=power) for task, power in zip(TASKS, taught.sharpness, strict=True)}
+        return Learned(replace(source, calibration=taught.calibration, count=taught.count), goals)
+
+    return source, Once(learn)
 
 
 def read_user_articles(state: AppState, question: Question) -> UserArticles | None:
@@ -237,7 +250,7 @@ def find_by_words(
     A page has the score and the probability of the rank it comes to, so a list ends where it would end without.
     """
     topic, ahead = question.topic(), state.read_ahead
-    found = state.source.find(topic)
+    found = state.learned().source.find(topic)
     choice = ahead.source.choice if ahead and reading else state.source.choice
     if not marks.relevant and not marks.not_relevant and reading is None:
         return found, choice
@@ -255,7 +268,7 @@ def build_settings(state: AppState, question: Question, task: Task, is_own: bool
     dimensions = dimensions_of(state.collection, question.dimensions, question.as_subject)
     word = "track" if question.goal == FIT else question.goal
     settings = replace(
-        state.goals[task],
+        state.learned().goals[task],
         information=dimensions,
         divided=dimensions,
         scored=dimensions,
@@ -333,7 +346,7 @@ def _raise_by_words(
     if hits is not None and len(hits.page_ids):
         places = np.searchsorted(pages, hits.page_ids)
         scores[places] += hits.scores
-        calibration = state.source.calibration if is_lexical else None
+        calibration = state.learned().source.calibration if is_lexical else None
         relevance[places] += (1.0 - relevance[places]) * probabilities(calibration, hits.scores)
     return scores, relevance
 

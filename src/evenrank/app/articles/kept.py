@@ -6,12 +6,13 @@ import errno
 import hashlib
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import orjson
 
@@ -34,6 +35,28 @@ LONGEST_WAIT_S = 300.0
 """How long a worker waits for another one that computes the same; one that was stopped would hold it up for ever."""
 LOG = logging.getLogger("evenrank.app")
 Record = TypeVar("Record")
+
+
+class Once(Generic[Record]):
+    """What is made when somebody first asks for it; others who ask meanwhile wait. A failure is not remembered."""
+
+    def __init__(self, make: Callable[[], Record]) -> None:
+        self._make = make
+        self._made: list[Record] = []
+        self._lock = threading.Lock()
+
+    def __call__(self) -> Record:
+        with self._lock:
+            if not self._made:
+                self._made.append(self._make())
+            return self._made[0]
+
+    def is_busy(self, patience_s: float) -> bool:
+        """Whether somebody else is making it, and is not done within this time."""
+        if not self._lock.acquire(timeout=patience_s):
+            return True
+        self._lock.release()
+        return False
 
 
 def kept_path(collection: Collection, folder: Path | None, name: str, made_of: object) -> Path:

@@ -67,8 +67,10 @@ def _blocks(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 def _after_first_characters(block: NDArray[np.uint8], bounds: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The hash of each title as it is."""
     powers, inverses = _powers(max(BLOCK, len(block)) + 1)
-    sums = np.zeros(len(block) + 1, np.uint64)
-    np.cumsum(block * powers[: len(block)], out=sums[1:])
+    sums = np.empty(len(block) + 1, np.uint64)  # not np.zeros, whose pages the system would have to map for each block
+    sums[0] = 0
+    np.multiply(block, powers[: len(block)], out=sums[1:])
+    np.cumsum(sums, out=sums)
     lengths = _CHARACTER_BYTES[block[np.minimum(bounds[:-1], max(len(block) - 1, 0))]] if len(block) else 0
     starts = np.minimum(bounds[:-1] + lengths, bounds[1:])
     return np.asarray((sums[bounds[1:]] - sums[starts]) * inverses[starts] >> np.uint64(ROW_BITS))
@@ -101,10 +103,11 @@ def _not_normal(block: NDArray[np.uint8], bounds: NDArray[np.int64]) -> NDArray[
     """Titles whose normal form may differ in more than the case of the first character."""
     padded = np.append(block, np.zeros(3, np.uint8))
     is_checked = block >= 0x80  # and the letter before, which an accent may join
+    few = np.flatnonzero(is_checked | (block < ord(" ")) | (block == ord("_")))
     is_checked[:-1] |= is_checked[1:]
     if not unicodedata.is_normalized("NFC", bytes(block[is_checked]).decode()):
         return np.arange(len(bounds) - 1)
-    places = np.flatnonzero(_LEADS[block])
+    places = few[_LEADS[block[few]]]
     codes = np.zeros(len(places), np.int64)
     n_bytes = _CHARACTER_BYTES[block[places]]
     for at in range(3):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from evenrank.app.exports.listing import (
+    Format,
     Listing,
     csv_text,
     json_text,
@@ -25,17 +24,6 @@ from evenrank.plugins import Registry, instances
 
 MAX_FILE_NAME = 80
 """Characters of a title that the name of a file has."""
-
-
-@dataclass(frozen=True)
-class Format:
-    """One way to write a list."""
-
-    suffix: str
-    """What is put behind the address of a list."""
-    label: str
-    media_type: str
-    write: Callable[[Listing], str]
 
 
 _BUILT_IN = (

@@ -79,6 +79,17 @@ class Listing:
         return in_language(text, self.language)
 
 
+@dataclass(frozen=True)
+class Format:
+    """One way to write a list."""
+
+    suffix: str
+    """What is put behind the address of a list."""
+    label: str
+    media_type: str
+    write: Callable[[Listing], str]
+
+
 def run_topic(collection: Collection, number: int) -> int:
     """The topic that a list or search is in run files: the collection's topics keep theirs, so that no judgments of
     another subject are taken for it, and each list has its own."""

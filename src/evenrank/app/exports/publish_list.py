@@ -11,7 +11,7 @@ from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.trec.collection import Collection, as_collection, as_run
 
 if TYPE_CHECKING:
-    from evenrank.app.exports.listing import Listing
+    from evenrank.app.exports.listing import Format, Listing
     from evenrank.app.exports.publishing import Place
 
 SUMMARY = "Refresh the work list"
@@ -57,7 +57,7 @@ def publish(
     topic: int | None = None,
     rows: int | None = None,
     name: str = "list",
-    form: str = "table",
+    form: str | Format = "table",
     summary: str = SUMMARY,
     create: bool = False,
     discard_edits: bool = False,
@@ -66,20 +66,22 @@ def publish(
 ) -> Publication:
     """Put the first ranking of a topic of a run on a page of a wiki, between two markers.
 
-    `api` is the address of the wiki's api.php, `contact` an e-mail or web address of yours, `user` and `password` a bot
-    password (Special:BotPasswords). `topic` may be left out when the run has only one; `rows` is how many articles are
-    published. `form` is `table` or `list`; `name` tells several lists on one page apart. Text around the list is left
-    alone, and if people edited the list itself, nothing is changed unless `discard_edits` says so. With `dry_run`
-    nothing is saved, and the result has the difference.
+    `api` is the address of the wiki's api.php, `contact` an e-mail or web address of yours, `user` and `password` a
+    bot password (Special:BotPasswords). `topic` may be left out when the run has only one; `rows` is how many
+    articles are published. `form` is `table`, `list` or an `ExportFormat` that writes wikitext; `name` tells
+    several lists on one page apart. Text around the list is left alone, and if people edited the list itself,
+    nothing is changed unless `discard_edits` says so. With `dry_run` nothing is saved, and the result has the
+    difference.
     """
     try:
+        from evenrank.app.exports.listing import Format
         from evenrank.app.exports.publishing import Place, run_listing
     except ImportError as error:
         raise MissingExtraError("evenrank.publish", "wiki") from error
 
     opened = as_collection(collection)
-    if form not in ("table", "list"):
-        raise EvenrankError(f"form is {form!r} (give 'table' or 'list')")
+    if form not in ("table", "list") and not isinstance(form, Format):
+        raise EvenrankError(f"form is {form!r} (give 'table', 'list' or an ExportFormat)")
     listing = run_listing(opened, as_run(opened, run), topic, rows)
     place = Place(page, name, form, create, discard_edits)
     access = WikiAccess(api, contact, user, password)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.app.articles.article import ArticleList, open_facts
-from evenrank.app.exports.listing import Listing, numbered_list, sortable_table
+from evenrank.app.exports.listing import Format, Listing, numbered_list, sortable_table
 from evenrank.app.settings import WebSettings
 from evenrank.app.storage.store import now
 from evenrank.core.records import Run
@@ -35,8 +35,8 @@ class Place:
     """Title of the page."""
     name: str = "list"
     """Name of the list on that page; lists of other names are left alone."""
-    form: str = "table"
-    """`table` for sortable tables, `list` for a numbered list."""
+    form: str | Format = "table"
+    """`table` for sortable tables, `list` for a numbered list, or a format of one's own."""
     create: bool = False
     """Whether a page that does not exist is created."""
     discard_edits: bool = False
@@ -104,8 +104,10 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
         state.close()
 
 
-def wikitext_of(listing: Listing, form: str, idiom: WikiIdiom = PLAIN) -> str:
+def wikitext_of(listing: Listing, form: str | Format, idiom: WikiIdiom = PLAIN) -> str:
     """The list as wikitext."""
+    if isinstance(form, Format):
+        return form.write(listing)
     return numbered_list(listing) if form == "list" else sortable_table(listing, idiom)
 
 

@@ -7,6 +7,8 @@ by measuring, so that it shows what lists can do with these data, and no more.
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,6 +49,9 @@ N_TOP = 100
 """Ranks of plain search that are looked at, and articles of the example: a list that takes in nearly all articles on a
 subject can hardly change who is in it, and shows nothing."""
 N_RECENT = 5
+PATIENCE_S = 1.0
+"""How long the landing page waits for what the example needs and the start of the server still learns."""
+LOG = logging.getLogger("evenrank.app")
 
 
 @dataclass(frozen=True)
@@ -78,12 +83,27 @@ def example_of(state: AppState) -> Example | None:
     return state.example_cache.get_unless_busy(state.data, lambda: make_example(state))
 
 
-async def prepare_example(app: Starlette) -> None:
-    """Compute the example and the index of titles soon after the start, so that no visitor waits for them."""
-    await asyncio.sleep(SECONDS_AFTER_START)
+async def prepare_lists(app: Starlette) -> None:
+    """Learn from the training topics at the start, then compute the example and the index of titles, so that hardly any
+    visitor waits for them."""
     state: AppState = app.state.current
+    learning = threading.Thread(target=learn, args=(state,), name="learn", daemon=True)  # a stop need not wait for it
+    learning.start()
+    await asyncio.sleep(SECONDS_AFTER_START)
+    while learning.is_alive():
+        await asyncio.sleep(SECONDS_AFTER_START)
     await run_in_threadpool(example_of, state)
     await run_in_threadpool(lambda: state.title_index)
+
+
+def learn(state: AppState) -> None:
+    """Learn what lists need; where that fails, the next list tries again."""
+    try:
+        state.learned()
+    except EvenrankError as error:
+        LOG.warning("nothing could be learned from the training topics yet: %s", error)
+    except Exception:
+        LOG.exception("nothing could be learned from the training topics")
 
 
 def promising(state: AppState) -> list[Question]:
@@ -130,7 +150,8 @@ def moved_groups(state: AppState, question: Question) -> list[Change]:
 def landing(request: Request) -> Response:
     state = state_of(request)
     mine = [entry for entry in find_owned(state.store, visitor_of(request), limit=20) if not entry.archived]
-    return page(request, "home.html", numbers=state.numbers, mine=mine[:N_RECENT], example=example_of(state))
+    example = None if state.learned.is_busy(PATIENCE_S) else example_of(state)
+    return page(request, "home.html", numbers=state.numbers, mine=mine[:N_RECENT], example=example)
 
 
 def about(request: Request) -> Response:

@@ -49,7 +49,12 @@ def ask_engine(state: AppState) -> None:
     engine.document_frequencies("title", [SOME_WORD])
 
 
-PARTS: Mapping[str, Callable[[AppState], None]] = {"store": ask_store, "engine": ask_engine}
+def ask_goals(state: AppState) -> None:
+    """Waits until the training topics of a new version have been learned from: lists need their goals."""
+    state.learned()
+
+
+PARTS: Mapping[str, Callable[[AppState], None]] = {"store": ask_store, "engine": ask_engine, "goals": ask_goals}
 """What the server needs for its answers, and how each is asked."""
 
 
@@ -88,7 +93,7 @@ def answers(name: str, state: AppState) -> bool:
 
 
 async def ready(request: Request) -> Response:
-    """200 when store and engine answer, otherwise 503; with the number of articles and the age of the data."""
+    """200 when store and engine answer and goals are learned, else 503; with the number and age of the articles."""
     state = state_of(request)
     readiness: Readiness = request.app.state.readiness
     parts = await readiness.ask(state)
@@ -121,7 +126,7 @@ class ServerNumbers:
             about = "Date of the data, in seconds since 1970; absent where it is unknown."
             yield GaugeMetricFamily("evenrank_data_timestamp_seconds", about, day.timestamp())
         for part, word in self.readiness.last.items():
-            about = f"1 when the {part} answered the last /readyz of this worker, else 0; absent before the first."
+            about = f"1 when the last /readyz of this worker found the {part} ready, else 0; absent before the first."
             yield GaugeMetricFamily(f"evenrank_{part}_up", about, float(word == "ok"))
         about = "When the server started, in seconds since 1970."
         yield GaugeMetricFamily("evenrank_start_time_seconds", about, self.counts.started)

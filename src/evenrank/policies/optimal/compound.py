@@ -174,7 +174,7 @@ class CompoundProblem:
     """JSD, natural logarithm, of the groups that no candidate is in."""
     discounts: NDArray[np.float64]
     fairness: float
-    """Exponent of AWRF; 1 is the measure itself."""
+    """Exponent of AWRF; 1 weighs it as Score does."""
     log_base: float
     """Base of the divergence's logarithm."""
     band: Band

@@ -79,7 +79,7 @@ class OptimalList(CheckedPolicy):
     untuned: ClassVar[tuple[str, ...]] = ("min_precision", "precision_rank", "log_base", "proof")
 
     fairness: Weight = 1.0
-    """Weight of fairness against relevance, the exponent of AWRF: 1 is the measure itself, 0 the order by relevance."""
+    """Weight of fairness, the exponent of AWRF: 1 weighs it as Score does, 0 is the order by relevance."""
     min_precision: Share = 0.0
     """Smallest expected share of relevant pages up to `precision_rank`. Fairness is lowered until it is met
     or, if it cannot be, until precision is 98 % of the highest possible."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote
 
 import orjson
 
-from evenrank.errors import NoIndexError, UnknownNameError
+from evenrank.errors import EvenrankError, NoIndexError, UnknownNameError
 from evenrank.io.atomic import atomic_file
 from evenrank.parallel import n_cores
 from evenrank.plugins import Registry, instances
@@ -34,13 +34,21 @@ class CreateEngine(Protocol):
     ) -> Engine: ...
 
 
+def _nothing(address: str, folder: Path) -> None:
+    """What an engine without anything outside its folder checks and removes."""
+
+
+def _scheme_of(address: str) -> str:
+    return address.partition("://")[0].partition("+")[0]  # opensearch+https: the same engine over TLS
+
+
 @dataclass(frozen=True)
 class EngineKind:
     """How indexes of one engine are made, opened and removed.
 
     All functions take the address as the user wrote it, the folder that belongs to the index, the layout of its
     fields, and the number of writer threads. Every build has a folder of its own, beside those of earlier builds,
-    which stay in use until the new index is complete. `create` may be told how many pages are to come. `open` raises
+    which stay in use until the new index is complete. `create` may get the expected number of pages. `open` raises
     EvenrankError when there is no such index.
     """
 
@@ -51,18 +59,26 @@ class EngineKind:
     """A new, empty index in an empty folder."""
     open: Callable[[str, Path, IndexLayout, int], Engine]
     """The index as far as it was committed."""
-    check: Callable[[str, Path], None] = lambda address, folder: None
+    check: Callable[[str, Path], None] = _nothing
     """EvenrankError when no index can be made at the address; asked before anything is written."""
-    remove: Callable[[str, Path], None] = lambda address, folder: None
+    remove: Callable[[str, Path], None] = _nothing
     """Remove what an index has outside its folder; nobody uses it any more, and its folder is removed afterwards."""
     copy: Callable[[str, Path, Path, IndexLayout], UpdatingEngine | None] | None = None
     """A new index, in the second folder, with the pages of the finished one in the first, to be changed; None where
-    that index cannot be changed. Without it, changed pages mean that the index is built anew."""
+    that index cannot be changed. Without it, changed pages mean that the index is rebuilt."""
     keeps_previous: bool = False
     """Whether the index before the current one stays until the next build: servers on other machines, whose copy of
     the collection's folder nobody here knows of, may still search it."""
     takes_prepared: bool = False
     """Whether its indexes are a `PreparingEngine`, so that Spark can prepare the pages."""
+    address: str = ""
+    """Address of an index that is made with this object; empty for the scheme alone."""
+
+    def at(self, address: str) -> EngineKind:
+        """The same engine, whose next index is made at an address of its scheme."""
+        if _scheme_of(address) != self.scheme:
+            raise EvenrankError(f"{address!r} is no address of the engine {self.scheme} ({self.scheme}://…)")
+        return replace(self, address=address)
 
 
 def _create_tantivy(
@@ -128,9 +144,11 @@ ENGINES: Registry[EngineKind] = Registry(
 """Engines by the scheme of their address; all but the default one come in as plug-ins do."""
 
 
-def engine_kind(address: str) -> EngineKind:
-    """The engine that an address names; an error that lists the known ones otherwise."""
-    scheme = address.partition("://")[0].partition("+")[0]  # opensearch+https: the same engine over TLS
+def engine_kind(address: str, given: object = None) -> EngineKind:
+    """The engine that an address names: the given object, or one of a registry; an error with their names otherwise."""
+    scheme = _scheme_of(address)
+    if isinstance(given, EngineKind) and given.scheme == scheme:
+        return given
     if scheme not in ENGINES:
         raise UnknownNameError("engine", address, ENGINES)
     return ENGINES[scheme]
@@ -153,7 +171,7 @@ def remembered_address(address: str) -> str:
 NO_INDEX = ".no-index"
 """Name that no folder has."""
 SCHEMA_VERSION = 3
-"""Changes when an index must be built anew."""
+"""Changes when an index must be rebuilt."""
 
 
 @dataclass(frozen=True)
@@ -238,4 +256,4 @@ def open_index(collection: Collection) -> Engine:
         raise NoIndexError(f"{folder}: made {what} ({run})")
     if not state.is_complete:
         raise NoIndexError(f"{folder}: the index is not finished ({run}; it resumes)")
-    return engine_kind(state.engine).open(state.engine, folder, state.layout, n_cores())
+    return engine_kind(state.engine, collection.engine).open(state.engine, folder, state.layout, n_cores())

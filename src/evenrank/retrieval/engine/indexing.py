@@ -31,6 +31,7 @@ from evenrank.parallel import n_cores
 from evenrank.retrieval.engine.engines import (
     DEFAULT_ADDRESS,
     BuildState,
+    EngineKind,
     built_folders,
     engine_kind,
     index_folder,
@@ -189,7 +190,7 @@ def build_index(
     collection: Collection | FilePath,
     faults: FaultLog | None = None,
     *,
-    engine: str | None = None,
+    engine: str | EngineKind | None = None,
     n_threads: int | None = None,
     workers: int | None = None,
     commit_every: int = COMMIT_EVERY,
@@ -203,7 +204,9 @@ def build_index(
     vectors of all pages, so has the new one: those of unchanged texts are taken over, the others made; unless
     `keeps_vectors` is False.
 
-    `engine` is the address of the engine that is to hold it; None keeps the engine that the collection's index has.
+    `engine` is the address of the engine that will store it, or an `EngineKind`; None keeps the engine that the
+    collection's index has. Whoever opens the index of an object that no entry point names has to know the object, too:
+    `Collection.open(…, engine=…)`.
     `n_threads` write the index, by default one for each core; `workers` are processes that parse the articles for them,
     by default this one alone. `faults` gathers the records of the corpus that are skipped because they are broken. The
     executors of a `spark` session turn articles into documents for an engine on other machines; they see the collection
@@ -211,14 +214,16 @@ def build_index(
     this process, which later ones need, too.
     """
     collection, faults = newest_collection(collection), FaultLog() if faults is None else faults
+    if isinstance(engine, EngineKind):
+        collection, engine = replace(collection, engine=engine), engine.address or engine.scheme
     if engine is not None and not isinstance(engine, str):
-        raise WrongTypeError(engine, "engine", "an address; an entry point gives engines of others their scheme")
+        raise WrongTypeError(engine, "engine", "an address or an EngineKind")
     engine = remembered_address(engine) if engine else None
     if collection.corpus is None:
         raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")
     n_threads = n_cores() if n_threads is None else max(1, n_threads)
     finished = _finished_state(collection, engine)
-    if spark is not None and not engine_kind(finished.engine).takes_prepared:
+    if spark is not None and not engine_kind(finished.engine, collection.engine).takes_prepared:
         fix = "name an index on a cluster with --engine, or leave the options of Spark out"
         raise EvenrankError(
             f"{finished.engine}: pages are indexed by this machine, which Spark cannot speed up ({fix})"
@@ -226,8 +231,9 @@ def build_index(
     folder = index_folder(collection)
     if read_state(folder) == finished:
         with suppress(EvenrankError, OSError), only_build(collection):  # what a killed process left
-            remove_old_indexes(collection.path)
-        return engine_kind(finished.engine).open(finished.engine, folder, finished.layout, n_threads)
+            remove_old_indexes(collection)
+        kind = engine_kind(finished.engine, collection.engine)
+        return kind.open(finished.engine, folder, finished.layout, n_threads)
     with only_build(collection), rare_collections():
         opened, folder, state = _open_or_create(collection, finished, n_threads)
         if not state.is_complete:
@@ -237,7 +243,7 @@ def build_index(
         if keeps_vectors:
             _keep_vectors(collection, opened, folder)
         put_index(collection.path, collection.manifest, folder.name)
-        remove_old_indexes(collection.path)
+        remove_old_indexes(collection)
         remove_old_data(collection.path)
         return opened
 
@@ -276,17 +282,18 @@ def _keep_vectors(collection: Collection, engine: Engine, folder: Path) -> None:
     known: Engine | None = engine
     if state.sources != sources_of(collection):
         try:
-            known = engine_kind(state.engine).open(state.engine, earlier, state.layout, 1)
+            known = engine_kind(state.engine, collection.engine).open(state.engine, earlier, state.layout, 1)
         except EvenrankError:  # its texts cannot be compared, so all vectors are made again
             known = None
     keep_vectors(earlier, known, folder, engine)
 
 
-def remove_old_indexes(path: Path) -> None:
+def remove_old_indexes(collection: Collection) -> None:
     """Remove the indexes that no manifest names and no process has leased; called by the only one that builds.
 
     Of an engine on other machines, the index before the current one stays (`EngineKind.keeps_previous`).
     """
+    path = collection.path
     current = previous_manifest(path)
     if current is None:
         return
@@ -297,7 +304,7 @@ def remove_old_indexes(path: Path) -> None:
         if state is None or in_use is None or _can_be_resumed(state, in_use):
             continue
         with suppress(EvenrankError, OSError):
-            kind = engine_kind(state.engine)
+            kind = engine_kind(state.engine, collection.engine)
             with no_leases(folder) as is_free:
                 if is_free and not (kind.keeps_previous and folder == old[-1]):
                     kind.remove(state.engine, folder)
@@ -345,7 +352,7 @@ def _fill(
 
 def _open_or_create(collection: Collection, finished: BuildState, n_threads: int) -> tuple[Engine, Path, BuildState]:
     """The index as far as it is, its folder and state; a new one when there is none that can be resumed."""
-    kind, state = engine_kind(finished.engine), replace(finished, is_complete=False)
+    kind, state = engine_kind(finished.engine, collection.engine), replace(finished, is_complete=False)
     folders = built_folders(collection.path)
     for folder in reversed(folders):
         found = read_state(folder)

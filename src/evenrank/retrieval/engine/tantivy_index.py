@@ -269,6 +269,8 @@ def unpack_rest(packed: bytes) -> tuple[str, str, str, str]:
 
 HEAP_BYTES = 200_000_000
 """Memory of the writer, over all threads."""
+THREAD_BYTES = 15_000_000
+"""The least memory of a thread that tantivy accepts, so at most 13 threads write."""
 MARKS_FILE = "marks.json"
 """Beside the index: its last marks."""
 
@@ -281,7 +283,8 @@ class TantivyWriter:
     """Changes an index. A searcher of the caller tells what is committed."""
 
     def __init__(self, index: tantivy.Index, path: Path, layout: IndexLayout, n_threads: int) -> None:
-        self._index, self._path, self._layout, self._n_threads = index, path, layout, n_threads
+        self._index, self._path, self._layout = index, path, layout
+        self._n_threads = min(n_threads, HEAP_BYTES // THREAD_BYTES)
         self._open: tantivy.IndexWriter | None = None
         self._ordinal: int | None = None
         self._added: PageIdSet | None = None

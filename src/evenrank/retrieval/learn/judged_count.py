@@ -93,7 +93,7 @@ class JudgedRanking:
         return np.asarray(weights / weights.sum())
 
     def estimate(self) -> RelevantCount:
-        """The number of relevant pages, with an interval that holds for four topics in five."""
+        """The number of relevant pages, with an interval that contains it for four topics in five."""
         mean, variance = self._totals
         levels = [NormalDist().inv_cdf((at + 0.5) / N_LEVELS) for at in range(N_LEVELS)]
         n_known = sum(self.judged.values())

@@ -44,9 +44,9 @@ def write_report(
 ) -> Path:
     """The report of `results` in `folder`; gives the path of its page.
 
-    `runs` are the scored runs themselves, needed for the exposure of groups; `commands` tell by run name how each row
-    can be made again; `attributes` adds a table with each attribute alone. An older report in the folder is replaced
-    when all is done, and stays when something fails.
+    `runs` are the scored runs themselves, needed for the exposure of groups; `commands` maps run names to the
+    commands that make them again; `attributes` adds a table with each attribute alone. An older report in the folder is
+    replaced when all is done, and stays when something fails.
     """
     folder = Path(folder)
     refuse_other_folder(folder)

@@ -1,5 +1,5 @@
-"""Judgments of programs, such as language models: kept apart from votes, they settle nothing, and stand beside people's
-with how well the two agree.
+"""Judgments of programs, such as language models: kept apart from votes, they settle nothing. They are shown beside
+people's, with how well the two agree.
 """
 
 from __future__ import annotations
