@@ -51,7 +51,7 @@ COMPLETE = (
     "how-to/with-pyterrier.md",
     "how-to/with-ir-measures.md",
     "how-to/with-ir-datasets.md",
-    "explanation/reliability.md",
+    "explanation/files.md",
 )
 """Pages with examples. `…` in a line stands for a time, a size, a path or a secret; alone, for lines left out."""
 

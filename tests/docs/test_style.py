@@ -1,0 +1,40 @@
+"""What CONTRIBUTING.md asks of pages: few words, and pictures or formulas in explanations."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+MOST_WORDS = 1500
+MOST_OF_A_DECISION = 450
+PAGES = sorted(page for page in DOCS.rglob("*.md") if "reference" not in page.relative_to(DOCS).parts)
+EXPLANATIONS = sorted((DOCS / "explanation").glob("*.md"))
+TABLE_OF_CLAIMS = "evidence.md"
+"""The one explanation that is a table of figures with their commands."""
+DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
+
+
+def words(text: str) -> int:
+    """Words of prose: without blocks of code and tables."""
+    return len(re.sub(r"(?m)^\|.*$", "", re.sub(r"(?ms)^ *```.*?^ *```", "", text)).split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_a_page_outside_the_reference_is_short(page: Path) -> None:
+    assert words(page.read_text("utf-8")) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
+def test_a_decision_is_shorter(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert len(text.split()) <= MOST_OF_A_DECISION
+    assert re.search(r"(?m)^(\*Decided on|20\d\d-\d\d-\d\d$|\*20)", text)
+
+
+@pytest.mark.parametrize("page", EXPLANATIONS, ids=lambda page: page.stem)
+def test_an_explanation_has_a_picture_or_a_formula(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert page.name == TABLE_OF_CLAIMS or re.search(r"!\[|\{image\}|(?<!`)\$[^`]", text)
