@@ -40,7 +40,7 @@ from evenrank.experiments.study import Study, read_study
 from evenrank.experiments.trials import Trial, run_trials
 from evenrank.io.atomic import atomic_file
 from evenrank.measures.registry import Named
-from evenrank.scoring.tables.table import text_of
+from evenrank.scoring.tables import text_of
 from real_worlds import real_worlds
 
 STUDY = Path(__file__).with_name("worlds.toml")
