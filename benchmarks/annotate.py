@@ -34,7 +34,7 @@ from evenrank.parallel import n_cores
 from evenrank.wikipedia.annotate import labeller
 from evenrank.wikipedia.annotate.entities import annotate_entities, wanted_of
 from evenrank.wikipedia.annotate.labeller import annotate
-from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs, AnnotateSettings
 from evenrank.wikipedia.annotate.stage import Stage, WorkStore, run_locally
 
 WIKIDATA_ENTITIES = 115e6
@@ -178,7 +178,7 @@ def _run(folder: Path, queue: multiprocessing.SimpleQueue) -> None:
     labeller.run_locally = timed
 
     start = time.perf_counter()
-    inputs = Inputs(folder / "dump.xml.gz", folder / "wikidata.json.gz")
+    inputs = AnnotateInputs(folder / "dump.xml.gz", folder / "wikidata.json.gz")
     annotate(folder / "metadata.json.gz", inputs, AnnotateSettings())
     queue.put(seconds | {"all": time.perf_counter() - start})
 

@@ -9,7 +9,7 @@ import numpy as np
 from evenrank.core.exposure import discounts
 from evenrank.core.protocol import OFFICIAL_2022
 from evenrank.core.records import Run
-from evenrank.core.sparse_alignment import SparseAlignment
+from evenrank.core.sparse import SparseAlignment
 from evenrank.scoring.ranked_pages import align_pages
 from evenrank.trec.collection import Collection
 

@@ -18,7 +18,7 @@ from tools.fleet import spark as cluster
 from annotate import generated_lines, real_pages
 from evenrank.spark import start_spark
 from evenrank.wikipedia.annotate.labeller import annotate
-from evenrank.wikipedia.annotate.settings import Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs
 from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
 
 N_ARTICLES, N_ENTITIES = 24_000, 150_000
@@ -60,7 +60,7 @@ def _annotate(n_articles: int, n_entities: int) -> None:
         shutil.rmtree(folder)
 
 
-def _compare(folder: Path, inputs: Inputs) -> None:
+def _compare(folder: Path, inputs: AnnotateInputs) -> None:
     print("| run | processor s | × local | wall s | tasks at once | bytes |")
     expected = folder / "local.json.gz"
     with measured() as local:
@@ -90,7 +90,7 @@ def _compare(folder: Path, inputs: Inputs) -> None:
         print(f"| {name} | {cost or ' | '} | {used.wall:.0f} | {most} | {same} |", flush=True)
 
 
-def _settings(inputs: Inputs, events: Path, cores: int) -> dict[str, str]:
+def _settings(inputs: AnnotateInputs, events: Path, cores: int) -> dict[str, str]:
     size = max(path.stat().st_size for path in inputs.files().values())
     return {
         "spark.cores.max": str(cores),
@@ -104,7 +104,7 @@ def _settings(inputs: Inputs, events: Path, cores: int) -> dict[str, str]:
     }
 
 
-def _write_dumps(folder: Path, n_articles: int, n_entities: int) -> Inputs:
+def _write_dumps(folder: Path, n_articles: int, n_entities: int) -> AnnotateInputs:
     """Dumps in many bzip2 streams, as Wikimedia writes them."""
     dump, wikidata = folder / "pages.xml.bz2", folder / "wikidata.json.bz2"
     with bz2.open(dump, "wt", encoding="utf-8", compresslevel=1) as file:
@@ -113,7 +113,7 @@ def _write_dumps(folder: Path, n_articles: int, n_entities: int) -> Inputs:
         entities.write(b"[\n")
         entities.writelines(line + b",\n" for line in generated_lines(n_entities))
         entities.write(b"]\n")
-    return Inputs(dump, wikidata)
+    return AnnotateInputs(dump, wikidata)
 
 
 @contextmanager

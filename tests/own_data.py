@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import evenrank
-from evenrank.trec.own_dimension import read_dimension
+from evenrank.trec.dimensions import read_dimension
 
 OUTLETS = ("public", "commercial", "community")
 SUBJECTS = {

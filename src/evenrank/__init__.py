@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenrank import errors
-    from evenrank.app.exports.listing import Format as ExportFormat
+    from evenrank.app.exports.listing import ExportFormat
     from evenrank.app.exports.publish_list import Publication, publish
     from evenrank.core.groups import Dimension, named_dimension
     from evenrank.core.protocol import PROTOCOLS, Protocol
@@ -65,8 +65,7 @@ if TYPE_CHECKING:
     from evenrank.scoring.oracle import oracle_run
     from evenrank.scoring.order_effects import OrderEffects, order_effects
     from evenrank.scoring.report.campaign_report import campaign_report
-    from evenrank.scoring.report.make import report
-    from evenrank.scoring.report.report import write_report
+    from evenrank.scoring.report.report import report, write_report
     from evenrank.scoring.report.score_report import score_report
     from evenrank.scoring.results import ItemScores, Results, RunResult
     from evenrank.scoring.run_check import admit_runs
@@ -83,8 +82,7 @@ if TYPE_CHECKING:
         run_stream,
     )
     from evenrank.scoring.topic_stats import topic_stats
-    from evenrank.scoring.topic_targets import TopicTargets, topic_targets
-    from evenrank.scoring.topic_targets import topic_targets as targets
+    from evenrank.scoring.topic_targets import TopicTargets, targets, topic_targets
     from evenrank.scoring.trust import Trust, trust
     from evenrank.scoring.uncertain import UncertainResults
     from evenrank.trec.assessment.files import with_judgments
@@ -92,160 +90,107 @@ if TYPE_CHECKING:
     from evenrank.trec.assessment.pool_file import read_pool, write_pool
     from evenrank.trec.collection import Collection
     from evenrank.trec.compare_sources import Edition, compare_editions
-    from evenrank.trec.dimensions import DIMENSIONS
+    from evenrank.trec.dimensions import DIMENSIONS, read_dimension
     from evenrank.trec.fetch_release import fetch_release, follow_releases
     from evenrank.trec.generate.generate import generate_collection
     from evenrank.trec.generate.settings import GenerateSettings
     from evenrank.trec.import_files import ImportFiles, import_collection
     from evenrank.trec.ir_dataset import ir_dataset_files
-    from evenrank.trec.own_dimension import read_dimension
     from evenrank.trec.releases import Release, pack_collection, roll_back
     from evenrank.trec.target_choice import TargetChoice
     from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
-    from evenrank.wikipedia.annotate.settings import AnnotateSettings
-    from evenrank.wikipedia.annotate.settings import Inputs as AnnotateInputs
+    from evenrank.wikipedia.annotate.settings import AnnotateInputs, AnnotateSettings
     from evenrank.wikipedia.topics.make import MadeTopics, TopicSettings, make_topics
 
     __version__: str
 
-_HOME_OF = {
-    "admit_runs": "scoring.run_check",
-    "policy": "policies.function_policy",
-    "AttributeAudit": "scoring.attribute_audit",
-    "audit_sample": "scoring.attribute_audit",
-    "read_audit": "scoring.attribute_audit",
-    "Trust": "scoring.trust",
-    "UncertainResults": "scoring.uncertain",
-    "Uncertainty": "core.uncertainty",
-    "read_assumptions": "io.assumptions",
-    "trust": "scoring.trust",
-    "Dimension": "core.groups",
-    "EngineKind": "retrieval.engine.engines",
-    "ExportFormat": "app.exports.listing:Format",
-    "named_dimension": "core.groups",
-    "annotate": "wikipedia.annotate.labeller",
-    "search": "retrieval.find",
-    "targets": "scoring.topic_targets:topic_targets",
-    "AnnotateInputs": "wikipedia.annotate.settings:Inputs",
-    "AnnotateSettings": "wikipedia.annotate.settings",
-    "annotate_wikis": "wikipedia.annotate.labeller",
-    "Article": "core.records",
-    "AttributeResults": "scoring.attributes",
-    "DepthCurves": "scoring.depth_curves",
-    "SampledScores": "scoring.sampled_pool",
-    "sample_pool": "scoring.sampled_pool",
-    "sampled_scores": "scoring.sampled_pool",
-    "OrderEffects": "scoring.order_effects",
-    "order_effects": "scoring.order_effects",
-    "Sensitivity": "scoring.sensitivity",
-    "sensitivity": "scoring.sensitivity",
-    "Collection": "trec.collection",
-    "Comparisons": "scoring.compare",
-    "DIMENSIONS": "trec.dimensions",
-    "EvenrankError": "errors",
-    "Experiment": "experiments.experiment",
-    "OwnData": "experiments.data",
-    "Tradeoff": "experiments.tradeoff",
-    "tradeoff": "experiments.tradeoff",
-    "Tuned": "experiments.tune",
-    "experiment": "experiments.experiment",
-    "Reproduction": "experiments.reproduce",
-    "reproduce": "experiments.reproduce",
-    "tune": "experiments.tune",
-    "Frontiers": "ranking.pareto",
-    "InformationCosts": "scoring.information",
-    "information": "scoring.information",
-    "GenerateSettings": "trec.generate.settings",
-    "ImportFiles": "trec.import_files",
-    "InputError": "errors",
-    "ItemScores": "scoring.results",
-    "Reranked": "ranking.reranked",
-    "rerank": "ranking.rerank",
-    "score": "scoring.score",
-    "campaign_report": "scoring.report.campaign_report",
-    "score_report": "scoring.report.score_report",
-    "Learned": "retrieval.learn.learn",
-    "MEASURES": "measures.registry",
-    "Measure": "measures.measure",
-    "measure": "measures.measure",
-    "POLICIES": "policies.registry",
-    "PROTOCOLS": "core.protocol",
-    "Pool": "trec.assessment.pool",
-    "Protocol": "core.protocol",
-    "RankedTopics": "ranking.rank",
-    "Results": "scoring.results",
-    "Run": "core.records",
-    "RunResult": "scoring.results",
-    "STREAM_POLICIES": "policies.stream_policies",
-    "SearchResults": "retrieval.find",
-    "Stream": "ranking.stream",
-    "StreamMeasures": "scoring.stream_measures",
-    "StreamRanking": "ranking.stream_log",
-    "StreamRun": "scoring.stream_measures",
-    "StreamState": "ranking.stream_state",
-    "hindsight_gap": "scoring.stream_measures",
-    "measure_stream": "scoring.stream_measures",
-    "plot_streams": "scoring.stream_measures",
-    "read_requests": "ranking.stream_log",
-    "run_stream": "scoring.stream_measures",
-    "TargetChoice": "trec.target_choice",
-    "Topic": "core.records",
-    "TopicCount": "ranking.count",
-    "count_relevant": "ranking.count",
-    "TaggingRate": "retrieval.learn.tagging_rate",
-    "estimate_tagging_rate": "retrieval.learn.tagging_rate",
-    "Release": "trec.releases",
-    "fetch_release": "trec.fetch_release",
-    "follow_releases": "trec.fetch_release",
-    "pack_collection": "trec.releases",
-    "roll_back": "trec.releases",
-    "Update": "retrieval.update",
-    "compare_editions": "trec.compare_sources",
-    "Edition": "trec.compare_sources",
-    "sync": "retrieval.sync",
-    "update_collection": "retrieval.update",
-    "MadeTopics": "wikipedia.topics.make",
-    "TopicSettings": "wikipedia.topics.make",
-    "make_topics": "wikipedia.topics.make",
-    "TopicTargets": "scoring.topic_targets",
-    "build_index": "retrieval.engine.indexing",
-    "calc_aggregate": "interop.measure_strings",
-    "compare": "scoring.compare",
-    "depth_curves": "scoring.depth_curves",
-    "encode_index": "retrieval.encode.dense",
-    "fetch_model": "retrieval.encode.models",
-    "evaluate": "scoring.evaluate",
-    "evaluate_attributes": "scoring.attributes",
-    "generate_collection": "trec.generate.generate",
-    "import_collection": "trec.import_files",
-    "ir_dataset_files": "trec.ir_dataset",
-    "iter_calc": "interop.measure_strings",
-    "learn": "retrieval.learn.learn",
-    "oracle_run": "scoring.oracle",
-    "pareto": "ranking.pareto",
-    "parse_measure": "interop.measure_strings",
-    "pool": "trec.assessment.pool",
-    "Publication": "app.exports.publish_list",
-    "publish": "app.exports.publish_list",
-    "qrels_frame": "interop.frames",
-    "rank": "ranking.rank",
-    "read_dimension": "trec.own_dimension",
-    "read_pool": "trec.assessment.pool_file",
-    "read_run": "io.runs",
-    "report": "scoring.report.make",
-    "run_from_frame": "interop.frames",
-    "run_to_frame": "interop.frames",
-    "ShownTopic": "scoring.show_run",
-    "show_run": "scoring.show_run",
-    "topic_stats": "scoring.topic_stats",
-    "topic_targets": "scoring.topic_targets",
-    "topics_frame": "interop.frames",
-    "with_judgments": "trec.assessment.files",
-    "write_pool": "trec.assessment.pool_file",
-    "write_report": "scoring.report.report",
-    "write_run": "io.runs",
+_NAMES_IN = {
+    "app.exports.listing": ("ExportFormat",),
+    "app.exports.publish_list": ("Publication", "publish"),
+    "core.groups": ("Dimension", "named_dimension"),
+    "core.protocol": ("PROTOCOLS", "Protocol"),
+    "core.records": ("Article", "Run", "Topic"),
+    "core.uncertainty": ("Uncertainty",),
+    "errors": ("EvenrankError", "InputError"),
+    "experiments.data": ("OwnData",),
+    "experiments.experiment": ("Experiment", "experiment"),
+    "experiments.reproduce": ("Reproduction", "reproduce"),
+    "experiments.tradeoff": ("Tradeoff", "tradeoff"),
+    "experiments.tune": ("Tuned", "tune"),
+    "interop.frames": ("qrels_frame", "run_from_frame", "run_to_frame", "topics_frame"),
+    "interop.measure_strings": ("calc_aggregate", "iter_calc", "parse_measure"),
+    "io.assumptions": ("read_assumptions",),
+    "io.runs": ("read_run", "write_run"),
+    "measures.measure": ("Measure", "measure"),
+    "measures.registry": ("MEASURES",),
+    "policies.function_policy": ("policy",),
+    "policies.registry": ("POLICIES",),
+    "policies.stream_policies": ("STREAM_POLICIES",),
+    "ranking.count": ("TopicCount", "count_relevant"),
+    "ranking.pareto": ("Frontiers", "pareto"),
+    "ranking.rank": ("RankedTopics", "rank"),
+    "ranking.rerank": ("rerank",),
+    "ranking.reranked": ("Reranked",),
+    "ranking.stream": ("Stream",),
+    "ranking.stream_log": ("StreamRanking", "read_requests"),
+    "ranking.stream_state": ("StreamState",),
+    "retrieval.encode.dense": ("encode_index",),
+    "retrieval.encode.models": ("fetch_model",),
+    "retrieval.engine.engines": ("EngineKind",),
+    "retrieval.engine.indexing": ("build_index",),
+    "retrieval.find": ("SearchResults", "search"),
+    "retrieval.learn.learn": ("Learned", "learn"),
+    "retrieval.learn.tagging_rate": ("TaggingRate", "estimate_tagging_rate"),
+    "retrieval.sync": ("sync",),
+    "retrieval.update": ("Update", "update_collection"),
+    "scoring.attribute_audit": ("AttributeAudit", "audit_sample", "read_audit"),
+    "scoring.attributes": ("AttributeResults", "evaluate_attributes"),
+    "scoring.compare": ("Comparisons", "compare"),
+    "scoring.depth_curves": ("DepthCurves", "depth_curves"),
+    "scoring.evaluate": ("evaluate",),
+    "scoring.information": ("InformationCosts", "information"),
+    "scoring.oracle": ("oracle_run",),
+    "scoring.order_effects": ("OrderEffects", "order_effects"),
+    "scoring.report.campaign_report": ("campaign_report",),
+    "scoring.report.report": ("report", "write_report"),
+    "scoring.report.score_report": ("score_report",),
+    "scoring.results": ("ItemScores", "Results", "RunResult"),
+    "scoring.run_check": ("admit_runs",),
+    "scoring.sampled_pool": ("SampledScores", "sample_pool", "sampled_scores"),
+    "scoring.score": ("score",),
+    "scoring.sensitivity": ("Sensitivity", "sensitivity"),
+    "scoring.show_run": ("ShownTopic", "show_run"),
+    "scoring.stream_measures": (
+        "StreamMeasures",
+        "StreamRun",
+        "hindsight_gap",
+        "measure_stream",
+        "plot_streams",
+        "run_stream",
+    ),
+    "scoring.topic_stats": ("topic_stats",),
+    "scoring.topic_targets": ("TopicTargets", "targets", "topic_targets"),
+    "scoring.trust": ("Trust", "trust"),
+    "scoring.uncertain": ("UncertainResults",),
+    "trec.assessment.files": ("with_judgments",),
+    "trec.assessment.pool": ("Pool", "pool"),
+    "trec.assessment.pool_file": ("read_pool", "write_pool"),
+    "trec.collection": ("Collection",),
+    "trec.compare_sources": ("Edition", "compare_editions"),
+    "trec.dimensions": ("DIMENSIONS", "read_dimension"),
+    "trec.fetch_release": ("fetch_release", "follow_releases"),
+    "trec.generate.generate": ("generate_collection",),
+    "trec.generate.settings": ("GenerateSettings",),
+    "trec.import_files": ("ImportFiles", "import_collection"),
+    "trec.ir_dataset": ("ir_dataset_files",),
+    "trec.releases": ("Release", "pack_collection", "roll_back"),
+    "trec.target_choice": ("TargetChoice",),
+    "wikipedia.annotate.labeller": ("annotate", "annotate_wikis"),
+    "wikipedia.annotate.settings": ("AnnotateInputs", "AnnotateSettings"),
+    "wikipedia.topics.make": ("MadeTopics", "TopicSettings", "make_topics"),
 }
-"""Public name → the module that holds it, and `:name` where it has another name there."""
+"""Module → the public names that it holds."""
+_HOME_OF = {name: module for module, names in _NAMES_IN.items() for name in names}
 __all__ = [
     "DIMENSIONS",
     "MEASURES",
@@ -396,8 +341,7 @@ def __getattr__(name: str) -> object:
 
         value = version("evenrank")
     elif name in _HOME_OF:
-        module, _, inner = _HOME_OF[name].partition(":")
-        value = getattr(import_module(f"evenrank.{module}"), inner or name)
+        value = getattr(import_module(f"evenrank.{_HOME_OF[name]}"), name)
     else:
         raise AttributeError(f"module 'evenrank' has no attribute {name!r}")
     globals()[name] = value

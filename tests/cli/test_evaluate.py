@@ -20,6 +20,10 @@ from evenrank.trec.collection import Collection
 
 evaluate = partial(evaluate_module.evaluate, protocol="official-2021")
 HEAVY = {"scipy", "pandas", "matplotlib", "altair", "tantivy", "tqdm", "lightgbm", "onnxruntime", "asyncio", "numba"}
+UNUSED = {"email", "http", "importlib.metadata", "multiprocessing", "numpy.ma", "sqlite3", "ssl", "starlette"}
+"""Other modules that scoring one run does not need."""
+OTHER_PARTS = {"app", "database", "experiments", "interop", "policies", "ranking", "retrieval", "wikipedia"}
+"""Packages of ours that have nothing to do with scoring; nor has assessment, where no judgments file is given."""
 
 
 @pytest.fixture
@@ -159,8 +163,10 @@ def test_start_is_light(golden_collection: Collection, golden_runs: list[Path]) 
     )
     arguments = ["evaluate", str(golden_collection.path), str(golden_runs[0]), "--format", "json"]
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in done.stderr.split()}
-    assert not loaded & HEAVY
+    loaded = set(done.stderr.split())
+    assert not loaded & (HEAVY | UNUSED)
+    assert not loaded & {f"evenrank.{part}" for part in (*OTHER_PARTS, "trec.assessment", "scoring.report")}
+    assert len([name for name in loaded if name.startswith("evenrank")]) <= 70, "a new import at the top of a module?"
 
 
 def test_the_default_protocol_is_that_of_the_paper(golden_collection, golden_runs) -> None:

@@ -14,10 +14,9 @@ from click.testing import CliRunner
 from evenrank.cli.report import command
 from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.scoring.evaluate import evaluate
-from evenrank.scoring.feedback import file_name
-from evenrank.scoring.figures.boxes import topic_figure
-from evenrank.scoring.figures.scatter import equal_levels, scatter_figure
+from evenrank.scoring.figures import equal_levels, scatter_figure, topic_figure
 from evenrank.scoring.report import report as report_module
+from evenrank.scoring.topic_stats import file_name
 
 pytest.importorskip("matplotlib")
 FIGURES = ("distributions", "exposure", "topics")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evenrank.core.sparse_alignment import SparseVector
+from evenrank.core.sparse import SparseVector
 from evenrank.trec.published_target import block_sum, dot, single_sum, sum_of_products
 
 Values = NDArray[np.float64]

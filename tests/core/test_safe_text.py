@@ -16,9 +16,7 @@ import pytest
 from evenrank import oracle_run, write_run
 from evenrank.cli.talk import say, warn
 from evenrank.core.safe_text import TerminalOutput, cell_text, figure_text, latex_text, terminal_text, visible_line
-from evenrank.scoring.tables.delimited import tsv_of
-from evenrank.scoring.tables.latex import latex_of
-from evenrank.scoring.tables.table import Column, Table, text_of
+from evenrank.scoring.tables import Column, Table, latex_of, text_of, tsv_of
 from evenrank.trec.collection import Collection
 
 NAMES = ("$\\frac{1}{$", "\udcff", "two\nlines", "\x1b]0;title\x07", "\u202egnp", "a\tb", "=1+1")

@@ -10,8 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from evenrank.core.alignment import align
 from evenrank.core.groups import GroupSpace
-from evenrank.core.sparse_alignment import SparseVector, align_sparsely, memberships_of_masks
-from evenrank.core.sparse_target import blend_sparsely
+from evenrank.core.sparse import SparseVector, align_sparsely, blend_sparsely, memberships_of_masks
 from evenrank.core.target import blend
 from evenrank.trec.dimensions import DIMENSIONS
 

@@ -31,8 +31,7 @@ from evenrank.scoring.score import score
 from evenrank.trec.assessment.files import import_topics, parse_vote
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.assessment.votes import Store, create_store
-from evenrank.trec.dimensions import DIMENSIONS
-from evenrank.trec.own_dimension import read_dimension
+from evenrank.trec.dimensions import DIMENSIONS, read_dimension
 from evenrank.trec.target_choice import read_target_table
 from evenrank.wikipedia.annotate.dump_pages import annotate_history, annotate_page_props, annotate_pages
 from evenrank.wikipedia.annotate.entities import annotate_entities

@@ -17,7 +17,7 @@ from evenrank.io.locking import only_writer
 from evenrank.wikipedia.annotate.dump_pages import annotate_history, annotate_page_props, first_revision
 from evenrank.wikipedia.annotate.entities import annotate_entities
 from evenrank.wikipedia.annotate.labeller import annotate
-from evenrank.wikipedia.annotate.settings import Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs
 from tests.robustness.commands import leftovers
 
 DIGITS = "9" * 5000
@@ -93,11 +93,11 @@ def test_a_bad_entity_is_a_fault_and_its_neighbours_stay(name: str) -> None:
     assert max(map(abs, numbers)) < 2**63
 
 
-def small_inputs(folder: Path, entities: list[bytes]) -> Inputs:
+def small_inputs(folder: Path, entities: list[bytes]) -> AnnotateInputs:
     pages = "".join(PAGE.format(title=f"Page {n}", id=n) for n in range(1, 6))
     (folder / "dump.xml").write_text(f"<mediawiki >\n{pages}</mediawiki>\n")
     (folder / "wikidata.json").write_bytes(b"[\n" + b",\n".join(entities) + b"\n]\n")
-    return Inputs(folder / "dump.xml", folder / "wikidata.json")
+    return AnnotateInputs(folder / "dump.xml", folder / "wikidata.json")
 
 
 def test_bad_records_do_not_end_the_run(tmp_path: Path) -> None:

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 import evenrank
 from evenrank.core.records import Run
 from evenrank.errors import EvenrankError
-from evenrank.scoring.compare import compare
+from evenrank.scoring.compare import MAX_EXACT, TESTS, compare, holm, randomisation_p, t_test_p
 from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.oracle import oracle_run
-from evenrank.scoring.paired_tests import MAX_EXACT, TESTS, holm, randomisation_p, t_test_p
 from evenrank.trec.collection import Collection
 
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from evenrank.cli.main import cli
 from evenrank.core.protocol import OFFICIAL_2022
 from evenrank.core.records import WORK_ORDER
-from evenrank.core.sparse_target import SparseTarget
+from evenrank.core.sparse import SparseTarget
 from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.protocol_settings import protocol_space
 from evenrank.scoring.ranked_pages import align_pages

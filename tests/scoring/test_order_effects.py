@@ -14,8 +14,8 @@ from evenrank.cli.main import cli
 from evenrank.core.records import Run
 from evenrank.core.rng import derive
 from evenrank.io.runs import write_run
+from evenrank.scoring.compare import randomisation_p, randomisation_p_of_rows
 from evenrank.scoring.oracle import oracle_run
-from evenrank.scoring.paired_tests import randomisation_p, randomisation_p_of_rows
 from evenrank.trec.assessment.votes import Vote, cast_votes, open_store, utc_now
 from evenrank.trec.collection import Collection
 from tests.desk_collections import shared_generated

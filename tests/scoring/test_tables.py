@@ -20,12 +20,9 @@ from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.exposure_by_group import exposure_by_group
 from evenrank.scoring.intervals import Interval
 from evenrank.scoring.report.report import paper_table
+from evenrank.scoring.result_tables import runs_table
 from evenrank.scoring.results import Results, RunResult
-from evenrank.scoring.tables.delimited import csv_of, tsv_of
-from evenrank.scoring.tables.html import html_of
-from evenrank.scoring.tables.latex import latex_of
-from evenrank.scoring.tables.results import runs_table
-from evenrank.scoring.tables.table import Column, Table, TableResult, text_of
+from evenrank.scoring.tables import Column, Table, TableResult, csv_of, html_of, latex_of, text_of, tsv_of
 from evenrank.scoring.topic_targets import topic_targets
 
 from .csv_rows import read_csv

@@ -16,7 +16,7 @@ from evenrank.core.records import Run, Task
 from evenrank.core.rng import derive
 from evenrank.core.uncertainty import DimensionModel, ErrorTable, JudgmentModel, MissingGroups
 from evenrank.errors import EvenrankError
-from evenrank.scoring.imputation import GroupedItems, JudgedRanks, draw_kinds, draw_relevance, expected_kinds
+from evenrank.scoring.imputation import GroupedItems, JudgedRanks, draw_kinds, draw_relevance
 from evenrank.scoring.intervals import pooled_interval
 from evenrank.trec.collection import Collection
 
@@ -108,8 +108,6 @@ def test_odds_and_shares_decide_what_missing_items_are() -> None:
     drawn = draw_kinds(items, model, ("missing",), rngs, 20)[:, 1000:]
     shares = [float((drawn == kind).mean()) for kind in range(3)]
     assert shares == pytest.approx([0.5, 0.125, 0.375], abs=0.02)
-    unknown, _ = expected_kinds(items, model)
-    assert unknown[0] == pytest.approx([0.5, 0.125, 0.375], abs=0.01)
 
 
 def test_rates_say_how_many_items_belong_to_no_group() -> None:

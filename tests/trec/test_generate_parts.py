@@ -17,9 +17,8 @@ from evenrank.trec.generate.gzip_parts import GzipWriter, combine_crc, compress_
 from evenrank.trec.generate.lexicon import Pattern
 from evenrank.trec.generate.names import unique_person, unique_place
 from evenrank.trec.generate.picker import Picker, zipf_weights
-from evenrank.trec.generate.prose import capitalised, make_sentence, plain_text, with_articles
+from evenrank.trec.generate.prose import LAST, Years, capitalised, make_sentence, plain_text, with_articles
 from evenrank.trec.generate.topics import apportion
-from evenrank.trec.generate.years import LAST, Years
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300))

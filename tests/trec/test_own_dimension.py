@@ -15,7 +15,7 @@ from evenrank.app.settings import WebSettings
 from evenrank.errors import EvenrankError, InputError
 from evenrank.scoring.exposure_by_group import exposure_by_group
 from evenrank.trec.describe import describe_collection, table_text
-from evenrank.trec.own_dimension import own_dimension, own_record, read_dimension
+from evenrank.trec.dimensions import own_dimension, own_record, read_dimension
 from tests.own_data import SHARES, write_news
 
 

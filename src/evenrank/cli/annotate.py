@@ -15,7 +15,7 @@ from evenrank.errors import input_error
 from evenrank.parallel import n_cores
 
 if TYPE_CHECKING:
-    from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
+    from evenrank.wikipedia.annotate.settings import AnnotateInputs, AnnotateSettings
     from evenrank.wikipedia.annotate.write import Report
 
 FILE = click.Path(path_type=Path)
@@ -147,9 +147,9 @@ def _inputs(
     wikidata: Path | None,
     wikidata_ids: tuple[Path, ...],
     histories: tuple[Path, ...],
-) -> dict[str, Inputs]:
+) -> dict[str, AnnotateInputs]:
     """The files of each wiki."""
-    from evenrank.wikipedia.annotate.settings import Inputs
+    from evenrank.wikipedia.annotate.settings import AnnotateInputs
 
     names = [name.strip() for name in wiki.split(",")]
     if not all(names) or len(set(names)) != len(names):
@@ -161,7 +161,7 @@ def _inputs(
             raise click.BadParameter(f"{found}: give one for each, in the order of --wiki", param_hint=option)
     ids, dates = (files or (None,) * len(names) for files in (wikidata_ids, histories))
     rows = zip(names, dumps, ids, dates, strict=True)
-    return {name: Inputs(dump, wikidata, page_props, history) for name, dump, page_props, history in rows}
+    return {name: AnnotateInputs(dump, wikidata, page_props, history) for name, dump, page_props, history in rows}
 
 
 def _print_reports(folder: Path, reports: dict[str, Report]) -> None:

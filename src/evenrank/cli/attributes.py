@@ -11,7 +11,7 @@ from evenrank.cli.listing import FORMAT, echo_json
 from evenrank.cli.options import SEED
 from evenrank.cli.outputs import STDOUT, refuse_existing, write_text
 from evenrank.cli.talk import say
-from evenrank.scoring.tables.table import text_of
+from evenrank.scoring.tables import text_of
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 

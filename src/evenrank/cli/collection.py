@@ -14,7 +14,7 @@ from evenrank.cli.outputs import FORCE, refuse_foreign
 from evenrank.cli.talk import say
 from evenrank.io.work_report import reported
 from evenrank.parallel import n_cores
-from evenrank.trec.own_dimension import OPTION_FORM
+from evenrank.trec.dimensions import OPTION_FORM
 
 FILE = NamedPath(path_type=Path)
 INPUT = InputFile()

@@ -27,9 +27,9 @@ from evenrank.cli.talk import is_verbose, say
 from evenrank.core.records import Run
 from evenrank.io.runs import read_runs
 from evenrank.scoring.evaluate import COMPANY, judged_part, without_withdrawn
+from evenrank.scoring.result_tables import RENDERERS, intervals_table, runs_table, settings_lines, topics_table
 from evenrank.scoring.results import Results
-from evenrank.scoring.tables.results import RENDERERS, intervals_table, runs_table, settings_lines, topics_table
-from evenrank.scoring.tables.table import Table, text_of
+from evenrank.scoring.tables import Table, text_of
 from evenrank.trec.collection import Collection
 from evenrank.trec.judged_pages import SCOPES
 
@@ -114,7 +114,7 @@ def command(
         return score_attributes(opened, runs, options, measures, form)
     results = options.score(opened, runs, measures=measures, bounds=unjudged, **asdict(intervals))
     if topic_stats is not None:
-        from evenrank.scoring.feedback import write_topic_stats
+        from evenrank.scoring.topic_stats import write_topic_stats
 
         write_topic_stats(results, topic_stats)
     if intervals.uncertainty:

@@ -54,7 +54,7 @@ def run_command(study: Path, output: Path | None, workers: int, check: bool) -> 
     """
     from evenrank.experiments.report import regret_table
     from evenrank.experiments.study import read_study
-    from evenrank.scoring.tables.table import text_of
+    from evenrank.scoring.tables import text_of
 
     asked = read_study(study)
     if check:

@@ -170,8 +170,8 @@ def refuse_second_stdin(*files: object) -> None:
 
 def render_scores(found: evenrank.ItemScores, form: str, per_query: bool) -> Iterator[str]:
     """The scores in one of `FORMATS`, part by part: there may be a million queries."""
-    from evenrank.scoring.tables.results import RENDERERS
-    from evenrank.scoring.tables.table import text_of, widths_of
+    from evenrank.scoring.result_tables import RENDERERS
+    from evenrank.scoring.tables import text_of, widths_of
 
     if form == "json":
         yield from json_parts(found.to_json(with_queries=False), "queries", found.query_entries())

@@ -252,8 +252,8 @@ def _rankings(run: evenrank.StreamRun, path: Path) -> Iterable[str]:
 
 def _render(measured: list[evenrank.StreamMeasures], form: str) -> str:
     """The measures in one of `FORMATS`."""
+    from evenrank.scoring.result_tables import RENDERERS
     from evenrank.scoring.stream_measures import streams_table
-    from evenrank.scoring.tables.results import RENDERERS
 
     if form == "json":
         document = {"schema": "evenrank.stream/1", "streams": [one.to_json() for one in measured]}

@@ -14,7 +14,7 @@ from evenrank.cli.talk import say
 from evenrank.core.records import Task
 from evenrank.core.safe_text import terminal_text
 from evenrank.scoring.order_effects import N_DRAWS, OrderEffects, order_effects
-from evenrank.scoring.tables.table import text_of
+from evenrank.scoring.tables import text_of
 from evenrank.scoring.trust import N_RESAMPLES, trust
 
 SHARE = FiniteRange(0.0, 1.0, min_open=True, max_open=True)

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from evenrank.core.alignment import Alignment
 from evenrank.core.exposure import LOG, Attention, page_attention
 from evenrank.core.protocol import Protocol
-from evenrank.core.sparse_alignment import SparseAlignment
-from evenrank.core.sparse_target import SparseTarget
+from evenrank.core.sparse import SparseAlignment, SparseTarget
 from evenrank.core.types import Floats
 
 Ints = NDArray[np.intp]

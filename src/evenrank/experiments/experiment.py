@@ -25,8 +25,8 @@ from evenrank.experiments.trials import Trial, run_trials
 from evenrank.experiments.tune import Tuned, TuneTask, run_tasks, usual_tuning_measures
 from evenrank.measures.registry import Named
 from evenrank.retrieval.engine.indexing import build_index
-from evenrank.scoring.paired_tests import TESTS, holm
-from evenrank.scoring.tables.table import Table, TableResult
+from evenrank.scoring.compare import TESTS, holm
+from evenrank.scoring.tables import Table, TableResult
 from evenrank.trec.generate.generate import generate_collection
 from evenrank.trec.generate.settings import GenerateSettings
 

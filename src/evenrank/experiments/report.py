@@ -18,10 +18,7 @@ from evenrank.experiments.tune import shown_settings
 from evenrank.io.atomic import atomic_file, write_json
 from evenrank.io.figures import clean_axes, direction_label, figure_style, look_of, new_figure, save_figure_as
 from evenrank.measures.registry import Named, as_measure
-from evenrank.scoring.tables.delimited import tsv_of
-from evenrank.scoring.tables.html import html_of, page_of
-from evenrank.scoring.tables.latex import latex_of
-from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.tables import Cell, Column, Table, html_of, latex_of, page_of, tsv_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,16 +63,19 @@ def regret_table(regrets: Sequence[Regret], task: Task, measure: Named) -> Table
 def tests_table(result: Experiment, data: str, task: Task) -> Table:
     """The pairs of policies that differ clearly, after correction, most certain first."""
     pairs = [one for one in result.tests if (one.data, one.task) == (data, task) and one.p_holm < result.study.level]
-    columns = tuple(
-        Column(name) for name in ("measure", "first", "second", "difference", "p", "p corrected", "queries")
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (one.measure, one.first, one.second, one.difference, one.p, one.p_holm, one.n_queries)
-        for one in sorted(pairs, key=lambda one: (one.measure, one.p_holm))
-    ]
+    headings: dict[str, str | Column] = {
+        "measure": "",
+        "first": "",
+        "second": "",
+        "difference": "",
+        "p": "",
+        "p_holm": Column("p corrected"),
+        "n_queries": Column("queries"),
+    }
     n_pairs = sum((one.data, one.task) == (data, task) for one in result.tests)
     caption = f"Clear differences ({result.study.test} test, Holm): {len(pairs)} of {n_pairs} pairs"
-    return Table(columns, tuple(rows), caption)
+    pairs.sort(key=lambda one: (one.measure, one.p_holm))
+    return Table.of(pairs, headings, caption)
 
 
 def tuning_table(result: Experiment) -> Table:

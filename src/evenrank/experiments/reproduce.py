@@ -39,7 +39,7 @@ from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.intervals import Interval
 from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.sensitivity import kendall_tau
-from evenrank.scoring.tables.table import Cell, Column, Table, text_of
+from evenrank.scoring.tables import Cell, Column, Table, text_of
 from evenrank.trec.collection import Collection, as_collection
 from evenrank.trec.generate.settings import WORLDS, GenerateSettings
 from evenrank.trec.manifest import FILE_NAME

@@ -20,7 +20,7 @@ from evenrank.experiments.tune import METHODS, Method
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import Named, as_measure
 from evenrank.policies.registry import find_policy, is_policy, make_policy
-from evenrank.scoring.paired_tests import TESTS
+from evenrank.scoring.compare import TESTS
 from evenrank.trec.generate.settings import ALL_GROUPS, GenerateSettings, world_settings
 
 OF_STUDY = ("title", "seed", "tuning", "measures", "tests", "data", "policies")

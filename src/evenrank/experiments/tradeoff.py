@@ -21,7 +21,7 @@ from evenrank.ranking.pareto import WEIGHTS, check_weights
 from evenrank.ranking.rerank import rerank
 from evenrank.scoring.results import ItemScores
 from evenrank.scoring.score import score
-from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Cell, Column, Table, TableResult
 
 if TYPE_CHECKING:
     import pandas as pd

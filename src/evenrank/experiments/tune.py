@@ -22,7 +22,7 @@ from evenrank.experiments.trials import Trial, TrialScores, run_trials
 from evenrank.io.atomic import write_json
 from evenrank.measures.registry import Named, as_measure, listed_measures
 from evenrank.policies.registry import make_policy
-from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Cell, Column, Table, TableResult
 from evenrank.trec.collection import Collection
 from evenrank.trec.target_choice import Target
 

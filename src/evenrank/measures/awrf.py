@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from evenrank.core.problem import QueryBatch
-from evenrank.core.sparse_target import SparseTarget
+from evenrank.core.sparse import SparseTarget
 from evenrank.core.types import Floats
 from evenrank.measures.measure import Measure
 from evenrank.measures.relevance import NDCG

@@ -9,8 +9,7 @@ import numpy as np
 
 from evenrank.core.exposure import Cascade, Geometric
 from evenrank.core.problem import QueryBatch, QueryView
-from evenrank.core.sparse_alignment import SparseAlignment
-from evenrank.core.sparse_target import SparseTarget
+from evenrank.core.sparse import SparseAlignment, SparseTarget
 from evenrank.core.types import Floats
 from evenrank.measures.measure import Measure, lifted
 from evenrank.measures.normalised_exposure import item_bounds, normalise

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from evenrank.core.problem import QueryView
-from evenrank.core.sparse_alignment import SparseAlignment
+from evenrank.core.sparse import SparseAlignment
 from evenrank.core.types import Floats
 from evenrank.measures.awrf import kl_divergence
 from evenrank.measures.cascade import DIVERGENCES, ORDINAL, running_shares

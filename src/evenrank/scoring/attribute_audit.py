@@ -25,7 +25,7 @@ from evenrank.core.uncertainty import DimensionModel, ErrorTable, MissingGroups
 from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError
 from evenrank.io.tables import read_columns
 from evenrank.retrieval.learn.tagging_rate import wilson_interval
-from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.tables import Cell, Column, Table
 from evenrank.trec.collection import Collection, as_collection
 
 HEADING = ("page_id", "title", "checked")

@@ -17,7 +17,7 @@ from evenrank.measures.registry import as_measure
 from evenrank.scoring.evaluate import evaluate, given_runs
 from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.results import Results
-from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Cell, Column, Table, TableResult
 from evenrank.trec.collection import Collection, as_collection, as_run
 
 if TYPE_CHECKING:

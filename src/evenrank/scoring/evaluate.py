@@ -31,7 +31,6 @@ from evenrank.scoring.ranked_pages import RankedPages, count_repeats, scored_pag
 from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.scorer import defined, mean_of_defined, score_batches
 from evenrank.scoring.topic_truth import DENSE_TARGET, TopicTruth, topic_view
-from evenrank.trec.assessment.pool import counted_runs
 from evenrank.trec.collection import Collection, as_collection, as_run
 from evenrank.trec.judged_pages import check_scope, judged_pages
 from evenrank.trec.judged_pages import judged_only as without_unjudged
@@ -119,6 +118,8 @@ def without_withdrawn(collection: Collection, runs: Sequence[Run]) -> tuple[Coll
     """
     if collection.campaign is None:
         return collection, list(runs), ()
+    from evenrank.trec.assessment.pool import counted_runs
+
     counted, notes = counted_runs(collection.campaign, runs)
     if runs and not counted:
         raise EvenrankError(f"no run to score: {notes[0]}")

@@ -12,10 +12,9 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.problem import QueryView
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import Run, Task
-from evenrank.core.sparse_alignment import SparseAlignment
-from evenrank.core.sparse_target import SparseTarget
+from evenrank.core.sparse import SparseAlignment, SparseTarget
 from evenrank.scoring.ranked_pages import scored_pages
-from evenrank.scoring.tables.table import Column, Table
+from evenrank.scoring.tables import Column, Table
 from evenrank.scoring.topic_truth import TopicTruth, topic_view
 from evenrank.trec.collection import Collection
 

@@ -80,29 +80,10 @@ def draw_kinds(
     return drawn
 
 
-def expected_kinds(items: GroupedItems, model: DimensionModel) -> tuple[Floats, Floats]:
-    """Expected shares of true kinds, none first: among items without a recorded group, by finest stratum; and among
-    those with each recorded kind, stratum by recorded by true kind. Uncertain settings take the middle of their range.
-    """
-    strata = _Strata.of(items)
-    table = np.eye(items.n_kinds) if model.errors is None else _kind_errors(items, model, None, 1)[0]
-    shares = strata.means()[-1] if model.errors is None else strata._fit(strata._without_errors(table))[0][-1]
-    joint = shares[:, None, :] * table.T[None]
-    total = joint.sum(axis=2, keepdims=True)
-    recorded = np.where(total > 0.0, joint / np.where(total > 0.0, total, 1.0), np.eye(items.n_kinds))
-    nothing = np.zeros((*recorded.shape[:2], 1))
-    if model.missing is None:
-        unknown = np.tile(np.eye(1, items.n_kinds + 1), (len(shares), 1))
-    else:
-        unknown = _missing_shares(items, strata, model, shares[None], None, 1)[0]
-    return unknown, np.concatenate([nothing, recorded], axis=2)
-
-
-def _kind_errors(items: GroupedItems, model: DimensionModel, rng: np.random.Generator | None, n_draws: int) -> Floats:
+def _kind_errors(items: GroupedItems, model: DimensionModel, rng: np.random.Generator, n_draws: int) -> Floats:
     """Probability of each recorded kind given the true one; kinds of several groups are taken as recorded."""
     assert model.errors is not None
-    errors, groups = model.errors, items.groups
-    by_group = errors.expected(groups)[None] if rng is None else errors.draw(groups, rng, n_draws)
+    by_group = model.errors.draw(items.groups, rng, n_draws)
     single = np.flatnonzero(items.members.sum(axis=1) == 1)
     group = items.members[single].argmax(axis=1)
     table = np.repeat(np.eye(items.n_kinds)[None], n_draws, axis=0)
@@ -256,13 +237,10 @@ def _missing_shares(
     strata: _Strata,
     model: DimensionModel,
     shares: Floats,
-    rng: np.random.Generator | None,
+    rng: np.random.Generator,
     n_draws: int,
 ) -> Floats:
-    """Shares of kinds among items without a recorded group, none first: draw by stratum by kind.
-
-    Without a generator, uncertain settings take the middle of their range.
-    """
+    """Shares of kinds among items without a recorded group, none first: draw by stratum by kind."""
     assert model.missing is not None
     odds = model.missing.weights(items.groups, rng, n_draws)
     members = items.members / items.members.sum(axis=1, keepdims=True)
@@ -277,12 +255,12 @@ def _missing_shares(
     return np.concatenate([1.0 - weights.sum(axis=2, keepdims=True), weights], axis=2)
 
 
-def _known_odds(strata: _Strata, rng: np.random.Generator | None, n_draws: int) -> Floats:
+def _known_odds(strata: _Strata, rng: np.random.Generator, n_draws: int) -> Floats:
     """Items with a recorded group over those without, in each finest stratum; shrunk to that of all items."""
     known = strata.counts[-1].sum(axis=1)
     overall = (known.sum() + 0.5) / (known.sum() + strata.n_missing.sum() + 1.0)
     a, b = known + 2.0 * overall, strata.n_missing + 2.0 * (1.0 - overall)
-    share = np.broadcast_to(a / (a + b), (n_draws, len(a))) if rng is None else rng.beta(a, b, (n_draws, len(a)))
+    share = rng.beta(a, b, (n_draws, len(a)))
     return np.asarray(share / np.maximum(1.0 - share, 1e-6))[:, :, None]
 
 

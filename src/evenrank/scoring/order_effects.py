@@ -16,7 +16,7 @@ import numpy as np
 
 from evenrank.core.groups import GroupNames
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
-from evenrank.core.records import Run, Task, Topic
+from evenrank.core.records import Run, Task
 from evenrank.core.rng import derive
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
@@ -27,7 +27,7 @@ from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.rejudged import scorer
 from evenrank.scoring.scorer import mean_of_defined
 from evenrank.scoring.sensitivity import BLENDS, kendall_tau, main_by_topic, scored_dimensions, with_errors
-from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Column, Table, TableResult
 from evenrank.trec.assessment.agreement import graded_pages
 from evenrank.trec.assessment.coverage import settle_all
 from evenrank.trec.assessment.leave_one_out import leave_one_out
@@ -40,8 +40,6 @@ ERROR_RATES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 """Shares of wrong groups that are tried until another run is first."""
 N_DRAWS = 4
 """Draws of wrong groups, and of votes on disputed pages."""
-Judgments = tuple[str, tuple[Topic, ...]]
-"""What was changed, and the topics with their judgments after that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +75,18 @@ class OrderEffects(TableResult):
 
     def table(self) -> Table:
         """A row per change; of the pool, the runs whose pages change the order, and the first run."""
-        columns = (
-            Column("cause"),
-            Column("change"),
-            Column("first"),
-            Column("stays", "first stays", digits=2),
-            Column("tau", "τ", digits=3),
-            Column("shift", "largest shift"),
+        headings: dict[str, str | Column] = {
+            "cause": "",
+            "change": "",
+            "first": "",
+            "stays": Column("stays", "first stays", digits=2),
+            "tau": Column("tau", "τ", digits=3),
+            "shift": "largest shift",
+        }
+        shown = (
+            one for one in self.effects if one.cause != "pool" or one.tau < 1.0 or one.change.endswith(f" {self.first}")
         )
-        rows: list[tuple[Cell, ...]] = [
-            (one.cause, one.change, one.first, one.stays, one.tau, one.shift)
-            for one in self.effects
-            if one.cause != "pool" or one.tau < 1.0 or one.change.endswith(f" {self.first}")
-        ]
-        return Table(columns, tuple(rows), f"Task {self.task}: what changes the order by {self.measure}")
+        return Table.of(shown, headings, f"Task {self.task}: what changes the order by {self.measure}")
 
     def summary(self) -> list[str]:
         """What an organiser should know, in sentences."""

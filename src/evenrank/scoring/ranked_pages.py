@@ -11,7 +11,7 @@ from evenrank.core.alignment import Alignment, align
 from evenrank.core.groups import UNKNOWN_MASK, Dimension, GroupSpace
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import Run, no_pages
-from evenrank.core.sparse_alignment import Memberships, SparseAlignment, align_sparsely, memberships_of_masks
+from evenrank.core.sparse import Memberships, SparseAlignment, align_sparsely, memberships_of_masks
 from evenrank.errors import Fault, InputError
 from evenrank.trec.collection import Collection
 

@@ -21,7 +21,7 @@ from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, Named, measures_of
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.scorer import defined
-from evenrank.scoring.tables.table import Column, Table, TableResult
+from evenrank.scoring.tables import Column, Table, TableResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -304,14 +304,14 @@ class Results(TableResult):
 
         A notebook shows it; `.savefig(path)` keeps it. With runs of both tasks, say which one.
         """
-        from evenrank.scoring.figures.scatter import scatter_figure
+        from evenrank.scoring.figures import scatter_figure
 
         if task is None and len(self.tasks) > 1:
             raise EvenrankError("runs of both tasks (say which one to plot: task=1 or task=2)")
         return scatter_figure(self, self.tasks[0] if task is None else task)
 
     def _shown(self) -> tuple[list[Table], list[str]]:
-        from evenrank.scoring.tables.results import runs_table
+        from evenrank.scoring.result_tables import runs_table
 
         return [runs_table(self, task) for task in self.tasks], []
 
@@ -402,18 +402,18 @@ class ItemScores(Results):
 
     def to_latex(self) -> str:
         """The table of systems for a paper; it needs the package booktabs."""
-        from evenrank.scoring.tables.latex import latex_of
+        from evenrank.scoring.tables import latex_of
 
         return latex_of(self.table())
 
     def plot(self, task: Task | None = None) -> Figure:
         """Attention beside target for each group, one panel per grouping; needs the extra `report`."""
-        from evenrank.scoring.figures.shares import share_figure
+        from evenrank.scoring.figures import share_figure
 
         return share_figure(self.shares)
 
     def __str__(self) -> str:
-        from evenrank.scoring.tables.table import text_of
+        from evenrank.scoring.tables import text_of
 
         parts = [text_of(self.table())]
         parts += [text_of(self.group_table())] if self.shares else []
@@ -424,7 +424,7 @@ class ItemScores(Results):
     def _repr_html_(self) -> str:
         from html import escape
 
-        from evenrank.scoring.tables.html import html_of
+        from evenrank.scoring.tables import html_of
 
         parts = [html_of(self.table())]
         parts += [html_of(self.group_table())] if self.shares else []

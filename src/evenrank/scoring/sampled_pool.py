@@ -31,7 +31,7 @@ from evenrank.scoring.evaluate import given_runs, joined_groups, without_withdra
 from evenrank.scoring.intervals import Interval, pooled_interval
 from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
 from evenrank.scoring.ranked_pages import DENSE_ALIGNMENT, RankedPages, align_pages, scored_pages
-from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Cell, Column, Table, TableResult
 from evenrank.trec.assessment.pool import Pool
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.collection import Collection, as_collection, as_run

@@ -43,7 +43,7 @@ from evenrank.measures.worst_case import (
 from evenrank.progress import track
 from evenrank.scoring.ranked_pages import align_pages, scored_pages, unranked
 from evenrank.scoring.results import ItemScores, Results
-from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.tables import Cell, Column, Table
 from evenrank.scoring.topic_truth import TopicTruth, topic_view
 from evenrank.trec.collection import Collection
 from evenrank.trec.judged_pages import SCOPES, Unjudged, check_scope, judged_at, judged_pages

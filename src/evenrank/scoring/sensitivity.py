@@ -27,7 +27,7 @@ from evenrank.scoring.evaluate import evaluate, given_runs, joined_groups, judge
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
 from evenrank.scoring.scorer import defined, mean_of_defined
-from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Cell, Column, Table, TableResult
 from evenrank.trec.collection import Collection, as_collection, as_run
 
 BASE = "as scored"
@@ -82,17 +82,13 @@ class Sensitivity(TableResult):
 
     def change_table(self, task: Task) -> Table:
         """A row per variant and run: the score, the change from that as scored, and the interval of the change."""
-        columns = (
-            Column("variant"),
-            Column("run"),
-            Column(MAIN[task].name),
-            Column("change"),
-            Column("interval", f"{100 * self.protocol.confidence:g} % CI of the change"),
+        interval = f"{100 * self.protocol.confidence:g} % CI of the change"
+        main = MAIN[task].name
+        return Table.of(
+            self.changes(task),
+            {"variant": "", "run": "", "score": Column(main), "change": "", "interval": interval},
+            f"Task {task}: changes of {main}, paired by topic",
         )
-        rows: list[tuple[Cell, ...]] = [
-            (one.variant, one.run, one.score, one.change, one.interval) for one in self.changes(task)
-        ]
-        return Table(columns, tuple(rows), f"Task {task}: changes of {MAIN[task].name}, paired by topic")
 
     def notes(self) -> list[str]:
         """What is known of the runs, and a warning for each task whose topics are too few to say anything."""

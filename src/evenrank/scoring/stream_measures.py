@@ -24,7 +24,7 @@ from evenrank.ranking.stream import Stream, check_stream_target
 from evenrank.ranking.stream_log import Candidate, Item, StreamQuery, StreamRanking, read_log
 from evenrank.ranking.stream_state import Accounting, Exposure
 from evenrank.scoring.intervals import Interval
-from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.scoring.tables import Cell, Column, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

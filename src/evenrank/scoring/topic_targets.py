@@ -14,8 +14,7 @@ from evenrank.core.frames import pandas_frame
 from evenrank.core.groups import GroupNames, GroupSpace
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
-from evenrank.core.sparse_alignment import SparseVector
-from evenrank.core.sparse_target import SparseTarget
+from evenrank.core.sparse import SparseTarget, SparseVector
 from evenrank.errors import EvenrankError
 from evenrank.scoring.evaluate import joined_groups
 from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
@@ -113,6 +112,10 @@ def topic_targets(
     drops_unknown = task == 1 and not chosen.keeps_unknown_task1 and space.has_unknown
     listed = tuple(_listed(truth.target(task).values) for truth in kept)
     return TopicTargets(task, chosen, space, tuple(truth.topic.id for truth in kept), listed, drops_unknown)
+
+
+targets = topic_targets
+"""The command's name."""
 
 
 def _listed(target: NDArray[np.float64] | SparseTarget) -> SparseVector:

@@ -15,16 +15,14 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.problem import QueryView, single_view
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import NO_CLASS, Task, Topic
-from evenrank.core.sparse_alignment import SparseAlignment, SparseVector
-from evenrank.core.sparse_target import SparseTarget, blended_part, unblended_part
+from evenrank.core.sparse import SparseAlignment, SparseTarget, SparseVector, blended_part, unblended_part
 from evenrank.core.target import TrueTarget
 from evenrank.scoring.ranked_pages import RankedPages, align_pages, align_pages_sparsely
 from evenrank.trec.collection import Collection
 from evenrank.trec.true_target import page_target, task1_target, task2_target, work_exposure
 
 if TYPE_CHECKING:
-    from evenrank.trec.published_groups import PublishedView
-    from evenrank.trec.published_target import PublishedLayout, PublishedPages
+    from evenrank.trec.published_target import PublishedLayout, PublishedPages, PublishedView
 
 DENSE_TARGET = 1 << 16
 """Largest number of groups over which a target is kept as a dense array."""
@@ -231,7 +229,7 @@ def _published_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> Publi
     target = None if truth.layout is None else truth.placed_target(task)
     if truth.layout is None or target is None:
         return None
-    from evenrank.trec.published_groups import PublishedView
+    from evenrank.trec.published_target import PublishedView
 
     rows = truth.collection.rows_of(ranked.pages)
     return PublishedView(published_pages(truth.collection, rows, truth.protocol, truth.layout), target)

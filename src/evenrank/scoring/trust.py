@@ -24,10 +24,10 @@ from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import Named
-from evenrank.scoring.paired_tests import TESTS, holm, randomisation_p_of_rows
+from evenrank.scoring.compare import TESTS, holm, randomisation_p_of_rows
 from evenrank.scoring.results import Results
 from evenrank.scoring.sensitivity import few_topics_note
-from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Column, Table, TableResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,36 +101,30 @@ class Trust(TableResult):
 
     def rank_table(self) -> Table:
         """A row per run: mean, rank, interval of ranks, share of resamples in which it is first."""
-        columns = (
-            Column("run"),
-            Column(self.measure),
-            Column("rank"),
-            Column("best_rank", "best rank"),
-            Column("worst_rank", "worst rank"),
-            Column("first", "share first", digits=3),
-        )
-        rows: list[tuple[Cell, ...]] = [
-            (one.run, one.mean, one.rank, one.best_rank, one.worst_rank, one.first) for one in self.runs
-        ]
-        return Table(columns, tuple(rows), f"Task {self.task}: ranks by {self.measure} when topics are resampled")
+        headings: dict[str, str | Column] = {
+            "run": "",
+            "mean": Column(self.measure),
+            "rank": "",
+            "best_rank": "best rank",
+            "worst_rank": "worst rank",
+            "first": Column("first", "share first", digits=3),
+        }
+        return Table.of(self.runs, headings, f"Task {self.task}: ranks by {self.measure} when topics are resampled")
 
     def pair_table(self, n_pairs: int | None = None) -> Table:
         """A row per pair of runs; with `n_pairs`, the pairs of neighbours on the leaderboard come first."""
-        columns = (
-            Column("better"),
-            Column("worse"),
-            Column("difference"),
-            Column("effect", "effect size", digits=2),
-            Column("p"),
-            Column("p_holm", "p (Holm)"),
-            Column("detectable", "detectable difference"),
-            Column("topics_needed", "topics needed"),
-        )
-        rows: list[tuple[Cell, ...]] = [
-            (p.better, p.worse, p.difference, p.effect, p.p, p.p_holm, p.detectable, p.topics_needed)
-            for p in self.pairs[:n_pairs]
-        ]
-        return Table(columns, tuple(rows), f"Task {self.task}: all pairs on {self.measure}, power {self.power:g}")
+        headings: dict[str, str | Column] = {
+            "better": "",
+            "worse": "",
+            "difference": "",
+            "effect": Column("effect", "effect size", digits=2),
+            "p": "",
+            "p_holm": "p (Holm)",
+            "detectable": "detectable difference",
+            "topics_needed": "topics needed",
+        }
+        caption = f"Task {self.task}: all pairs on {self.measure}, power {self.power:g}"
+        return Table.of(self.pairs[:n_pairs], headings, caption)
 
     def summary(self) -> list[str]:
         """What an organiser should know, in sentences."""

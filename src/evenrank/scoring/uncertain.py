@@ -26,7 +26,7 @@ from evenrank.measures.measure import Measure
 from evenrank.progress import track
 from evenrank.scoring.imputation import GroupedItems, JudgedRanks, draw_kinds, draw_relevance
 from evenrank.scoring.intervals import PooledInterval, pooled_interval
-from evenrank.scoring.tables.table import Cell, Column, Table, TableResult
+from evenrank.scoring.tables import Cell, Column, Table, TableResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -199,7 +199,7 @@ class UncertainResults(TableResult):
 
     def plot(self) -> Figure:
         """Intervals of the main measure of each run, with the share of each source in their width."""
-        from evenrank.scoring.figures.uncertainty import uncertainty_figure
+        from evenrank.scoring.figures import uncertainty_figure
 
         return uncertainty_figure(self)
 

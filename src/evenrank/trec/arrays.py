@@ -13,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.core.records import Topic, no_pages
-from evenrank.core.sparse_alignment import Memberships
+from evenrank.core.sparse import Memberships
 from evenrank.io.name_lists import PageNames
 
 LISTS = ("rel_docs", "assessed_docs")

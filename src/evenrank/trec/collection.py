@@ -32,9 +32,8 @@ from evenrank.trec.arrays import (
     load_topics,
 )
 from evenrank.trec.checksums import check_file, damaged
-from evenrank.trec.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS, own_dimension
 from evenrank.trec.manifest import Manifest, previous_manifest, read_manifest, waiting_manifest
-from evenrank.trec.own_dimension import own_dimension
 from evenrank.trec.page_rows import PageRows
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from evenrank.progress import progress_bar
 from evenrank.trec.arrays import FIELD, Titles, save_classes, save_counts, save_titles, save_topics
 from evenrank.trec.checksums import check_file, folder_facts
 from evenrank.trec.collection import DAMAGE, SUBJECTS, Collection
-from evenrank.trec.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS, own_record
 from evenrank.trec.manifest import (
     Manifest,
     SourceFile,
@@ -42,7 +42,6 @@ from evenrank.trec.manifest import (
     remove_old_data,
     waiting_manifest,
 )
-from evenrank.trec.own_dimension import own_record
 from evenrank.trec.page_rows import PageRows
 from evenrank.trec.sources import LARGE, check_date, data_date, is_official, md5_of
 
@@ -62,7 +61,7 @@ class ImportFiles:
     language: str | None = None
     """Code of the language of the articles; None for what the corpus says of itself, else English."""
     dimensions: tuple[Dimension, ...] = ()
-    """Dimensions of the user's own (`trec.own_dimension.read_dimension`)."""
+    """Dimensions of the user's own (`evenrank.read_dimension`)."""
     date: str | None = None
     """When the data were taken, as `2021-10-01` or `2021-10`; None for what the sources say (`data_date`)."""
     page_views: Path | None = None

@@ -73,7 +73,7 @@ class Manifest:
     data_date: str | None = None
     """When the data were taken from the wiki, e.g. `2021-10-01`; None when the sources do not say."""
     own_dimensions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Dimensions of the user's own by name: field, label, source and shares (`trec.own_dimension`)."""
+    """Dimensions of the user's own by name: field, label, source and shares (`trec.dimensions`)."""
     has_text_ids: bool = False
     """Whether the ids of pages are text; inside, pages have the numbers of `evenrank.core.text_ids`."""
     campaign: dict[str, Any] = field(default_factory=dict)

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
-from evenrank.core.equal_target import equal_target
 from evenrank.core.exposure import LOG, Attention
 from evenrank.core.groups import Dimension, GroupSpace
 from evenrank.core.records import NO_CLASS, Task
-from evenrank.core.target import EstimatedTarget, background_target, blend
+from evenrank.core.target import EstimatedTarget, background_target, blend, equal_target
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.io.target_table import MAX_QUOTED, TableMapping, checked_shares, read_shares, shares_of_mapping
 from evenrank.trec.dimensions import DIMENSIONS

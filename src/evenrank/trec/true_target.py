@@ -9,8 +9,7 @@ from evenrank.core.alignment import Alignment
 from evenrank.core.exposure import LOG, Attention, block_exposure
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import NO_CLASS
-from evenrank.core.sparse_alignment import SparseAlignment, SparseVector
-from evenrank.core.sparse_target import SparseTarget, blend_sparsely
+from evenrank.core.sparse import SparseAlignment, SparseTarget, SparseVector, blend_sparsely
 from evenrank.core.target import group_target
 
 

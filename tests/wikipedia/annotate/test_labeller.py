@@ -18,7 +18,7 @@ from evenrank.io.subjects import read_missing_subjects
 from evenrank.trec.dimensions import DIMENSIONS
 from evenrank.wikipedia.annotate.coverage import coverage_table
 from evenrank.wikipedia.annotate.labeller import annotate
-from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs, AnnotateSettings
 from evenrank.wikipedia.annotate.write import about_path
 
 NOT_IN_THESE_DUMPS = {"creation-date", "popularity", "source-region"}
@@ -26,11 +26,11 @@ NOT_IN_THESE_DUMPS = {"creation-date", "popularity", "source-region"}
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory) -> Inputs:
-    return Inputs(*write_sample(tmp_path_factory.mktemp("dumps")))
+def inputs(tmp_path_factory) -> AnnotateInputs:
+    return AnnotateInputs(*write_sample(tmp_path_factory.mktemp("dumps")))
 
 
-def run(out: Path, inputs: Inputs, **choices):
+def run(out: Path, inputs: AnnotateInputs, **choices):
     """The records by page id."""
     annotate(out, inputs, AnnotateSettings(**choices), n_workers=1)
     return {record["page_id"]: record for record in map(json.loads, gzip.open(out, "rt", encoding="utf-8"))}
@@ -177,7 +177,7 @@ def test_the_tracks_own_rule_takes_countries_only(tmp_path, inputs):
 
 
 def test_a_dump_alone_gives_quality(tmp_path, inputs):
-    records = run(tmp_path / "m.gz", Inputs(inputs.dump), quality_model="v2", percentiles="enwiki")
+    records = run(tmp_path / "m.gz", AnnotateInputs(inputs.dump), quality_model="v2", percentiles="enwiki")
     assert set(records[1]) == {
         *("page_id", "quality_score", "quality_score_disc", "geographic_locations"),
         *("first_letter", "first_letter_category"),
@@ -232,4 +232,4 @@ def test_subjects_with_an_article_elsewhere_and_none_here(tmp_path, inputs):
         assert not {"Q5003", "Q5004", "Q5005", "Q5006", "Q5007", "Q1001"} & {one.item for one in found}
         assert report.n_subjects == len(found)
     with pytest.raises(EvenrankError, match="--wikidata"):
-        annotate(tmp_path / "m.gz", Inputs(inputs.dump), subjects=tmp_path / "none.jsonl")
+        annotate(tmp_path / "m.gz", AnnotateInputs(inputs.dump), subjects=tmp_path / "none.jsonl")

@@ -19,15 +19,15 @@ from wikidata_sample import dump_bytes, dump_line
 from evenrank.errors import EvenrankError, InputError
 from evenrank.io.compressed import compression_of
 from evenrank.wikipedia.annotate.labeller import annotate
-from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs, AnnotateSettings
 
 HERE = Path(__file__).parent
 
 
 @pytest.fixture
-def inputs(tmp_path) -> Inputs:
+def inputs(tmp_path) -> AnnotateInputs:
     (tmp_path / "dumps").mkdir()
-    return Inputs(*write_sample(tmp_path / "dumps"))
+    return AnnotateInputs(*write_sample(tmp_path / "dumps"))
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ import os, signal, sys
 sys.path.insert(0, {here!r})
 from pathlib import Path
 from evenrank.wikipedia.annotate import labeller, stage
-from evenrank.wikipedia.annotate.settings import Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs
 
 stage.BATCHES_PER_COMMIT = 1
 kept, n_left = stage.WorkStore.add, [int(sys.argv[1])]
@@ -130,7 +130,7 @@ def add(self, *rest):
         os.kill(os.getpid(), signal.SIGKILL)
 
 stage.WorkStore.add = add
-labeller.annotate(Path(sys.argv[2]), Inputs(*map(Path, sys.argv[3:])), n_workers=1, batch_bytes=1500)
+labeller.annotate(Path(sys.argv[2]), AnnotateInputs(*map(Path, sys.argv[3:])), n_workers=1, batch_bytes=1500)
 """
 
 
@@ -164,10 +164,10 @@ FULL = """
 import sys
 from pathlib import Path
 from evenrank.wikipedia.annotate.labeller import annotate
-from evenrank.wikipedia.annotate.settings import Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs
 from evenrank.errors import EvenrankError
 try:
-    annotate(Path(sys.argv[1]), Inputs(*map(Path, sys.argv[2:])), n_workers=1)
+    annotate(Path(sys.argv[1]), AnnotateInputs(*map(Path, sys.argv[2:])), n_workers=1)
 except EvenrankError as error:
     sys.exit(f"told: {error}")
 """

@@ -16,23 +16,23 @@ from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError, InputError
 from evenrank.wikipedia.annotate import labeller, stage
 from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis, output_of
-from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs, AnnotateSettings
 from evenrank.wikipedia.annotate.write import about_path
 
 
 @pytest.fixture
-def inputs(tmp_path: Path) -> dict[str, Inputs]:
+def inputs(tmp_path: Path) -> dict[str, AnnotateInputs]:
     """English and German dumps with different page ids, and the Wikidata dump that knows both."""
-    english = Inputs(*write_sample(tmp_path))
+    english = AnnotateInputs(*write_sample(tmp_path))
     german = tmp_path / "dewiki.xml"
     names = HEAD.replace("//en.", "//de.").replace('xml:lang="en"', 'xml:lang="de"').replace("Category", "Kategorie")
     pages = [page(71, "Ada Example", "Text. [[Kategorie:Eins]] [[Datei:Bild.jpg]]"), page(72, "Niemand", "Nichts.")]
     pages.append(page(73, "Turm von Irgendwo"))
     german.write_text(names + "".join(pages) + TAIL, "utf-8")
-    return {"enwiki": replace(english, wikidata_ids=None), "dewiki": Inputs(german, english.wikidata)}
+    return {"enwiki": replace(english, wikidata_ids=None), "dewiki": AnnotateInputs(german, english.wikidata)}
 
 
-def alone(folder: Path, inputs: dict[str, Inputs]) -> dict[str, tuple[bytes, bytes]]:
+def alone(folder: Path, inputs: dict[str, AnnotateInputs]) -> dict[str, tuple[bytes, bytes]]:
     """The files of wikis that are annotated one by one."""
     found = {}
     for wiki, files in inputs.items():
@@ -42,13 +42,13 @@ def alone(folder: Path, inputs: dict[str, Inputs]) -> dict[str, tuple[bytes, byt
     return found
 
 
-def together(folder: Path, inputs: dict[str, Inputs]) -> dict[str, tuple[bytes, bytes]]:
+def together(folder: Path, inputs: dict[str, AnnotateInputs]) -> dict[str, tuple[bytes, bytes]]:
     outs = {wiki: output_of(folder, wiki) for wiki in inputs}
     return {wiki: (out.read_bytes(), about_path(out).read_bytes()) for wiki, out in outs.items()}
 
 
 def test_wikidata_is_read_once_and_each_file_is_that_of_its_wiki_alone(
-    inputs: dict[str, Inputs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    inputs: dict[str, AnnotateInputs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = alone(tmp_path, inputs)
     opened: Counter[str] = Counter()
@@ -66,7 +66,7 @@ def test_wikidata_is_read_once_and_each_file_is_that_of_its_wiki_alone(
     assert sorted(path.name for path in (tmp_path / "both").iterdir() if path.name.startswith(".")) == []
 
 
-def test_each_wiki_names_classes_in_its_own_words(inputs: dict[str, Inputs], tmp_path: Path) -> None:
+def test_each_wiki_names_classes_in_its_own_words(inputs: dict[str, AnnotateInputs], tmp_path: Path) -> None:
     annotate_wikis(tmp_path / "both", inputs, n_workers=1)
     found = {}
     for wiki in inputs:
@@ -77,7 +77,7 @@ def test_each_wiki_names_classes_in_its_own_words(inputs: dict[str, Inputs], tmp
 
 
 def test_a_stopped_run_resumes_with_the_wiki_that_is_missing(
-    inputs: dict[str, Inputs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    inputs: dict[str, AnnotateInputs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop_at_german(out: Path, *arguments: object, **options: object):  # type: ignore[no-untyped-def]
         if "dewiki" in out.name:
@@ -103,7 +103,7 @@ def test_a_stopped_run_resumes_with_the_wiki_that_is_missing(
     assert together(tmp_path / "both", inputs) == alone(tmp_path, inputs)
 
 
-def test_the_command_takes_a_dump_for_each_wiki(inputs: dict[str, Inputs], tmp_path: Path) -> None:
+def test_the_command_takes_a_dump_for_each_wiki(inputs: dict[str, AnnotateInputs], tmp_path: Path) -> None:
     wikidata = str(inputs["enwiki"].wikidata)
     dumps = [str(files.dump) for files in inputs.values()]
     words = ["annotate", str(tmp_path / "both"), "--wiki", "enwiki,dewiki", "--wikidata", wikidata, "--workers", "1"]
@@ -115,7 +115,7 @@ def test_the_command_takes_a_dump_for_each_wiki(inputs: dict[str, Inputs], tmp_p
     assert "1 for 2 wikis" in short.output
 
 
-def test_wikis_without_one_wikidata_dump_are_refused(inputs: dict[str, Inputs], tmp_path: Path) -> None:
+def test_wikis_without_one_wikidata_dump_are_refused(inputs: dict[str, AnnotateInputs], tmp_path: Path) -> None:
     with pytest.raises(EvenrankError, match="one Wikidata dump"):
         annotate_wikis(tmp_path, {"enwiki": inputs["enwiki"], "dewiki": replace(inputs["dewiki"], wikidata=None)})
     cut = tmp_path / "cut.json"

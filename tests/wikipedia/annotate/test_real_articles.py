@@ -17,7 +17,7 @@ from evenrank.io.corpus import PAGE_END, read_site
 from evenrank.io.faults import FaultLog
 from evenrank.wikipedia.annotate.dump_pages import annotate_pages
 from evenrank.wikipedia.annotate.labeller import annotate
-from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs, AnnotateSettings
 
 gensim = pytest.importorskip("gensim", reason="gensim carries the real dump")
 NAME = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
@@ -30,7 +30,9 @@ ANARCHISM, AUTISM, ALABAMA, ASIA_MINOR = 12, 25, 303, 694
 @pytest.fixture(scope="module", params=["v1", "v2"])
 def pages(request, tmp_path_factory):
     out = tmp_path_factory.mktemp("real") / "metadata.json.gz"
-    annotate(out, Inputs(DUMP), AnnotateSettings(quality_model=request.param, percentiles="enwiki"), n_workers=1)
+    annotate(
+        out, AnnotateInputs(DUMP), AnnotateSettings(quality_model=request.param, percentiles="enwiki"), n_workers=1
+    )
     return {page["page_id"]: page for page in map(json.loads, gzip.open(out, "rt", encoding="utf-8"))}
 
 

@@ -15,7 +15,7 @@ from tests.spark_cluster import SPLIT_BYTES
 
 from evenrank.errors import EvenrankError, InputError
 from evenrank.wikipedia.annotate.labeller import annotate
-from evenrank.wikipedia.annotate.settings import Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs
 from evenrank.wikipedia.annotate.write import about_path
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
@@ -24,9 +24,9 @@ N_COPIES = 3000
 
 
 @pytest.fixture
-def inputs(tmp_path) -> Inputs:
+def inputs(tmp_path) -> AnnotateInputs:
     """The sample with a Wikidata dump of many splits; most of its entities are about no page."""
-    inputs = Inputs(*write_sample(tmp_path))
+    inputs = AnnotateInputs(*write_sample(tmp_path))
     lines = inputs.wikidata.read_text("utf-8").splitlines()
     more = [
         json.dumps({"type": "item", "id": f"Q{9_000_000 + number}", "claims": {}, "sitelinks": {}, "labels": {}}) + ","
@@ -124,12 +124,12 @@ def test_several_wikis_give_the_same_bytes_from_one_reading_of_wikidata(spark_se
     from evenrank.wikipedia.annotate.labeller import annotate_wikis
     from evenrank.wikipedia.annotate.spark import annotate as module
 
-    inputs = Inputs(*write_sample(tmp_path))
+    inputs = AnnotateInputs(*write_sample(tmp_path))
     german = tmp_path / "dewiki.xml"
     head = HEAD.replace("//en.", "//de.").replace("Category", "Kategorie")
     pages = page(71, "Ada Example", "Text. [[Kategorie:Eins]]") + page(73, "Turm von Irgendwo")
     german.write_text(head + pages + TAIL, "utf-8")
-    both = {"enwiki": replace(inputs, wikidata_ids=None), "dewiki": Inputs(german, inputs.wikidata)}
+    both = {"enwiki": replace(inputs, wikidata_ids=None), "dewiki": AnnotateInputs(german, inputs.wikidata)}
     here, there = tmp_path / "here", tmp_path / "there"
     annotate_wikis(here, both, n_workers=1)
     read, read_stage = [], module.read_stage
@@ -158,14 +158,14 @@ CONNECT = """
 import sys
 from pathlib import Path
 
-from evenrank.wikipedia.annotate.settings import Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs
 from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
 from evenrank.spark import is_connect, start_spark
 
 if __name__ == "__main__":
     session = start_spark(remote="local[2]", settings={"spark.sql.shuffle.partitions": "2"})
     assert is_connect(session)
-    annotate_on_spark(Path(sys.argv[1]), Inputs(*map(Path, sys.argv[2:])), session=session)
+    annotate_on_spark(Path(sys.argv[1]), AnnotateInputs(*map(Path, sys.argv[2:])), session=session)
     session.stop()
 """
 

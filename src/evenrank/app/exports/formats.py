@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from evenrank.app.exports.listing import (
-    Format,
+    ExportFormat,
     Listing,
     csv_text,
     json_text,
@@ -27,21 +27,21 @@ MAX_FILE_NAME = 80
 
 
 _BUILT_IN = (
-    Format("table.wiki", "Wikitext, sortable table", "text/plain", sortable_table),
-    Format("list.wiki", "Wikitext, numbered list", "text/plain", numbered_list),
-    Format("csv", "CSV", "text/csv", csv_text),
-    Format("tsv", "TSV", "text/tab-separated-values", tsv_text),
-    Format("json", "JSON", "application/json", json_text),
-    Format("txt", "Plain titles", "text/plain", titles_text),
-    Format("run", "TREC run", "text/plain", run_text),
+    ExportFormat("table.wiki", "Wikitext, sortable table", "text/plain", sortable_table),
+    ExportFormat("list.wiki", "Wikitext, numbered list", "text/plain", numbered_list),
+    ExportFormat("csv", "CSV", "text/csv", csv_text),
+    ExportFormat("tsv", "TSV", "text/tab-separated-values", tsv_text),
+    ExportFormat("json", "JSON", "application/json", json_text),
+    ExportFormat("txt", "Plain titles", "text/plain", titles_text),
+    ExportFormat("run", "TREC run", "text/plain", run_text),
 )
-FORMATS: Registry[Format] = Registry(
-    "exports", {form.suffix: form for form in _BUILT_IN}, instances(Format, lambda form: form.suffix)
+FORMATS: Registry[ExportFormat] = Registry(
+    "exports", {form.suffix: form for form in _BUILT_IN}, instances(ExportFormat, lambda form: form.suffix)
 )
 """Formats by suffix, those of plug-ins included."""
 
 
-def format_of(suffix: str) -> Format:
+def format_of(suffix: str) -> ExportFormat:
     """The format of a suffix; 404 when there is none."""
     if suffix not in FORMATS:
         text = "Unknown format .%(suffix)s; choose from %(names)s."

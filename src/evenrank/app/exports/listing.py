@@ -80,7 +80,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Format:
+class ExportFormat:
     """One way to write a list."""
 
     suffix: str

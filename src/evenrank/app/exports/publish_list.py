@@ -11,7 +11,7 @@ from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.trec.collection import Collection, as_collection, as_run
 
 if TYPE_CHECKING:
-    from evenrank.app.exports.listing import Format, Listing
+    from evenrank.app.exports.listing import ExportFormat, Listing
     from evenrank.app.exports.publishing import Place
 
 SUMMARY = "Refresh the work list"
@@ -57,7 +57,7 @@ def publish(
     topic: int | None = None,
     rows: int | None = None,
     name: str = "list",
-    form: str | Format = "table",
+    form: str | ExportFormat = "table",
     summary: str = SUMMARY,
     create: bool = False,
     discard_edits: bool = False,
@@ -74,13 +74,13 @@ def publish(
     difference.
     """
     try:
-        from evenrank.app.exports.listing import Format
+        from evenrank.app.exports.listing import ExportFormat
         from evenrank.app.exports.publishing import Place, run_listing
     except ImportError as error:
         raise MissingExtraError("evenrank.publish", "wiki") from error
 
     opened = as_collection(collection)
-    if form not in ("table", "list") and not isinstance(form, Format):
+    if form not in ("table", "list") and not isinstance(form, ExportFormat):
         raise EvenrankError(f"form is {form!r} (give 'table', 'list' or an ExportFormat)")
     listing = run_listing(opened, as_run(opened, run), topic, rows)
     place = Place(page, name, form, create, discard_edits)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.app.articles.article import ArticleList, open_facts
-from evenrank.app.exports.listing import Format, Listing, numbered_list, sortable_table
+from evenrank.app.exports.listing import ExportFormat, Listing, numbered_list, sortable_table
 from evenrank.app.settings import WebSettings
 from evenrank.app.storage.store import now
 from evenrank.core.records import Run
@@ -35,7 +35,7 @@ class Place:
     """Title of the page."""
     name: str = "list"
     """Name of the list on that page; lists of other names are left alone."""
-    form: str | Format = "table"
+    form: str | ExportFormat = "table"
     """`table` for sortable tables, `list` for a numbered list, or a format of one's own."""
     create: bool = False
     """Whether a page that does not exist is created."""
@@ -104,9 +104,9 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
         state.close()
 
 
-def wikitext_of(listing: Listing, form: str | Format, idiom: WikiIdiom = PLAIN) -> str:
+def wikitext_of(listing: Listing, form: str | ExportFormat, idiom: WikiIdiom = PLAIN) -> str:
     """The list as wikitext."""
-    if isinstance(form, Format):
+    if isinstance(form, ExportFormat):
         return form.write(listing)
     return numbered_list(listing) if form == "list" else sortable_table(listing, idiom)
 

@@ -28,11 +28,9 @@ from evenrank.io.atomic import atomic_folder, write_json
 from evenrank.scoring.evaluate import evaluate, given_runs
 from evenrank.scoring.report.report import is_synthetic, mark_report, refuse_other_folder
 from evenrank.scoring.report.report_page import ABOUT, HEADINGS, SYNTHETIC
+from evenrank.scoring.result_tables import runs_table, settings_lines
 from evenrank.scoring.results import Results
-from evenrank.scoring.tables.delimited import tsv_of
-from evenrank.scoring.tables.html import html_of
-from evenrank.scoring.tables.results import runs_table, settings_lines
-from evenrank.scoring.tables.table import Column, Table
+from evenrank.scoring.tables import Column, Table, html_of, tsv_of
 from evenrank.scoring.trust import trust
 from evenrank.trec.assessment.agreement import Bootstrap, Estimate, graded_pages, overall_agreement
 from evenrank.trec.assessment.campaign import known_runs, withdrawn_runs

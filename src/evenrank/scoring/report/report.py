@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
+from evenrank.core.groups import GroupNames
+from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task
 from evenrank.core.safe_text import terminal_text
+from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.io.atomic import atomic_folder, write_json
 from evenrank.io.figures import figure_style, save_figure
+from evenrank.io.runs import read_runs
 from evenrank.measures.registry import MAIN, as_measure
-from evenrank.scoring.attributes import AttributeResults
+from evenrank.scoring.attributes import AttributeResults, evaluate_attributes
 from evenrank.scoring.depth_curves import depth_curves
+from evenrank.scoring.evaluate import evaluate, given_runs, judged_part, without_withdrawn
 from evenrank.scoring.exposure_by_group import GroupExposure, exposure_by_group, exposure_table
-from evenrank.scoring.feedback import write_feedback, write_topic_stats
-from evenrank.scoring.figures.boxes import distribution_figure, topic_figure
-from evenrank.scoring.figures.exposure import exposure_figure
-from evenrank.scoring.figures.scatter import scatter_figure
-from evenrank.scoring.protocol_settings import protocol_space
+from evenrank.scoring.figures import distribution_figure, exposure_figure, scatter_figure, topic_figure
+from evenrank.scoring.protocol_settings import ALL, protocol_space
 from evenrank.scoring.report.report_page import page_html
+from evenrank.scoring.result_tables import RENDERERS, runs_table
 from evenrank.scoring.results import Results
-from evenrank.scoring.tables.delimited import csv_of
-from evenrank.scoring.tables.results import RENDERERS, runs_table
-from evenrank.scoring.tables.table import Cell, Column, Table
-from evenrank.trec.collection import Collection
+from evenrank.scoring.tables import Cell, Column, Table, csv_of
+from evenrank.scoring.topic_stats import write_feedback, write_topic_stats
+from evenrank.trec.collection import Collection, as_collection, as_run
 
 MARKER = "report.json"
 """A folder with this file is a report, which a new report may replace."""
@@ -174,3 +178,36 @@ def write_tables(results: Results, folder: Path, attributes: AttributeResults | 
             path.write_text(RENDERERS[form](attributes.table(task)), "utf-8")
             paths.append(path)
     return paths
+
+
+def report(
+    collection: Collection | FilePath,
+    runs: Run | FilePath | Iterable[Run | FilePath],
+    folder: FilePath,
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    groups: GroupNames = "intersection",
+    *,
+    title: str = "Fair ranking report",
+    judged_only: bool = False,
+    commands: Mapping[str, str] | None = None,
+    report_command: str = "",
+    **settings: Any,
+) -> Results:
+    """Score runs and write tables, figures and one offline page (`index.html`) into a folder; gives the scores.
+
+    An older report in the folder is replaced once the new one is complete; a folder with anything else is refused.
+    `commands` says by run name which command makes each row again, `report_command` which one makes the report.
+    """
+    refuse_other_folder(Path(folder))
+    opened = as_collection(collection)
+    listed = given_runs(runs)
+    loaded = [as_run(opened, run) for run in listed if isinstance(run, Run)]
+    loaded += read_runs([run for run in listed if not isinstance(run, Run)], opened.text_ids)
+    opened, loaded, about = without_withdrawn(opened, loaded)
+    if judged_only:
+        loaded = [judged_part(run, opened) for run in loaded]
+    results = evaluate(opened, loaded, protocol, groups, **settings)
+    results = replace(results, notes=(*about, *results.notes))
+    attributes = evaluate_attributes(opened, loaded, results.protocol) if results.groups == ALL else None
+    write_report(folder, opened, loaded, results, commands, report_command, title, attributes)
+    return results

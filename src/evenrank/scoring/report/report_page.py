@@ -19,11 +19,10 @@ from evenrank.measures.registry import MAIN
 from evenrank.scoring.attributes import AttributeResults
 from evenrank.scoring.evaluate import COMPANY
 from evenrank.scoring.exposure_by_group import GroupExposure
-from evenrank.scoring.figures.scatter import AXES, TITLES
+from evenrank.scoring.figures import AXES, TITLES
+from evenrank.scoring.result_tables import runs_table
 from evenrank.scoring.results import Results, RunResult, measure_interval
-from evenrank.scoring.tables.html import html_of
-from evenrank.scoring.tables.results import runs_table
-from evenrank.scoring.tables.table import Table
+from evenrank.scoring.tables import Table, html_of
 from evenrank.scoring.trust import trust
 from evenrank.trec.dimensions import DIMENSIONS
 

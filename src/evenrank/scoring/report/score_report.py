@@ -12,13 +12,11 @@ from evenrank.errors import EvenrankError
 from evenrank.io.atomic import atomic_folder, write_json
 from evenrank.io.figures import figure_style, require_matplotlib, save_figure
 from evenrank.scoring.compare import compare
-from evenrank.scoring.figures.scatter import AXES, scatter_figure
-from evenrank.scoring.figures.shares import share_figure
+from evenrank.scoring.figures import AXES, scatter_figure, share_figure
 from evenrank.scoring.report.report import ENDINGS, mark_report, refuse_other_folder
+from evenrank.scoring.result_tables import RENDERERS
 from evenrank.scoring.results import ItemScores
-from evenrank.scoring.tables.html import page_of
-from evenrank.scoring.tables.results import RENDERERS
-from evenrank.scoring.tables.table import Table
+from evenrank.scoring.tables import Table, page_of
 from evenrank.scoring.trust import trust
 
 ALL_ENDINGS = {**ENDINGS, "csv": "csv"}

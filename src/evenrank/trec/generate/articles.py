@@ -23,9 +23,11 @@ from evenrank.trec.generate.plan import GENDERS, Plan
 from evenrank.trec.generate.prose import (
     Prose,
     Voice,
+    Years,
     capitalised,
     categories,
     constant,
+    draw_start,
     image,
     infobox,
     make_sentence,
@@ -35,7 +37,6 @@ from evenrank.trec.generate.prose import (
     with_articles,
 )
 from evenrank.trec.generate.themes import CONTINENTS
-from evenrank.trec.generate.years import Years, draw_start
 
 WIKI = "https://example.org/wiki/"
 MIN_STRENGTH = 0.1

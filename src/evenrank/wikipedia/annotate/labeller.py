@@ -32,7 +32,7 @@ from evenrank.wikipedia.annotate.dump_pages import (
 from evenrank.wikipedia.annotate.entities import annotate_entities, annotate_for_wikis
 from evenrank.wikipedia.annotate.quality import QualityModel, quality_models, wiki_percentiles
 from evenrank.wikipedia.annotate.record import Scope
-from evenrank.wikipedia.annotate.settings import ROWS_VERSION, AnnotateSettings, Inputs
+from evenrank.wikipedia.annotate.settings import ROWS_VERSION, AnnotateInputs, AnnotateSettings
 from evenrank.wikipedia.annotate.stage import Stage, StageBatch, WorkStore, run_locally
 from evenrank.wikipedia.annotate.write import (
     PAGES_PER_MEMBER,
@@ -65,7 +65,7 @@ LONGEST = {"first revisions": 1 << 27}
 
 def annotate(
     out: str | os.PathLike[str],
-    inputs: Inputs | str | os.PathLike[str],
+    inputs: AnnotateInputs | str | os.PathLike[str],
     settings: AnnotateSettings | None = None,
     *,
     n_workers: int | None = None,
@@ -83,7 +83,7 @@ def annotate(
     file for the items that have an article in another Wikipedia and none in this one (`io.subjects`).
     """
     out, subjects = Path(out), None if subjects is None else Path(subjects)
-    inputs = inputs if isinstance(inputs, Inputs) else Inputs(Path(inputs))
+    inputs = inputs if isinstance(inputs, AnnotateInputs) else AnnotateInputs(Path(inputs))
     settings = settings or AnnotateSettings()
     if subjects is not None:
         if inputs.wikidata is None:
@@ -135,7 +135,7 @@ def _read(
         raise
 
 
-def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH) -> list[Stage]:
+def stages(inputs: AnnotateInputs, settings: AnnotateSettings, batch_bytes: int = BATCH) -> list[Stage]:
     """What to read, in order."""
     site = read_site(inputs.dump)
     pages = partial(annotate_pages, site=site)
@@ -154,7 +154,7 @@ def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH)
     ]
 
 
-def check_inputs(inputs: Inputs, *outputs: Path) -> None:
+def check_inputs(inputs: AnnotateInputs, *outputs: Path) -> None:
     """InputError when a file is missing, or when an output is a folder or one of the files."""
     files = inputs.files().values()
     for out in outputs:
@@ -210,7 +210,12 @@ def unfinished_work(work: Path) -> EvenrankError:
 
 
 def _write(
-    out: Path, store: WorkStore, inputs: Inputs, settings: AnnotateSettings, model: QualityModel, n_workers: int | None
+    out: Path,
+    store: WorkStore,
+    inputs: AnnotateInputs,
+    settings: AnnotateSettings,
+    model: QualityModel,
+    n_workers: int | None,
 ) -> Report:
     n_with_item = join_pages_to_items(store)
     percentiles = wiki_percentiles(model, store) if settings.percentiles == "wiki" else model.published_percentiles()
@@ -233,14 +238,14 @@ def _write(
         close_readers()
 
 
-def _write_subjects(path: Path, store: WorkStore, inputs: Inputs, settings: AnnotateSettings) -> int:
+def _write_subjects(path: Path, store: WorkStore, inputs: AnnotateInputs, settings: AnnotateSettings) -> int:
     try:
         return write_subjects(path, store, lookups_in(store.path), scope_of(inputs, settings))
     finally:
         close_readers()
 
 
-def scope_of(inputs: Inputs, settings: AnnotateSettings) -> Scope:
+def scope_of(inputs: AnnotateInputs, settings: AnnotateSettings) -> Scope:
     """Which fields the output has."""
     namespaces = frozenset(name for _, name in read_site(inputs.dump).namespaces)
     return Scope(settings, inputs.wikidata is not None, inputs.history is not None, namespaces)
@@ -273,7 +278,7 @@ def write_output(
     out: Path,
     members: Iterable[bytes],
     report_of: Callable[[], Report],
-    inputs: Inputs,
+    inputs: AnnotateInputs,
     settings: AnnotateSettings,
     model: QualityModel,
 ) -> Report:
@@ -301,7 +306,7 @@ def output_of(folder: Path, wiki: str) -> Path:
 
 def annotate_wikis(
     folder: Path,
-    inputs: Mapping[str, Inputs],
+    inputs: Mapping[str, AnnotateInputs],
     settings: AnnotateSettings | None = None,
     *,
     n_workers: int | None = None,
@@ -338,7 +343,7 @@ def annotate_wikis(
     return reports
 
 
-def check_wikis(inputs: Mapping[str, Inputs], settings: AnnotateSettings) -> Path:
+def check_wikis(inputs: Mapping[str, AnnotateInputs], settings: AnnotateSettings) -> Path:
     """The Wikidata dump that all wikis name; an error when files or settings of a wiki cannot be used."""
     quality_model(settings)
     dumps = {files.wikidata for files in inputs.values()}
@@ -352,7 +357,7 @@ def check_wikis(inputs: Mapping[str, Inputs], settings: AnnotateSettings) -> Pat
     return dump
 
 
-def facts_of(inputs: Mapping[str, Inputs]) -> dict[str, Any]:
+def facts_of(inputs: Mapping[str, AnnotateInputs]) -> dict[str, Any]:
     """What distinguishes the files of several wikis from others."""
     return {wiki: each.facts() for wiki, each in inputs.items()}
 

@@ -13,7 +13,7 @@ ROWS_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class AnnotateInputs:
     """The files to read."""
 
     dump: Path

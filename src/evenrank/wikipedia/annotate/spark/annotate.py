@@ -37,7 +37,7 @@ from evenrank.wikipedia.annotate.labeller import (
 )
 from evenrank.wikipedia.annotate.quality import FEATURES, SHARE, QualityCounts, QualityModel, QuantileSketch
 from evenrank.wikipedia.annotate.record import Lookups, Scope
-from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
+from evenrank.wikipedia.annotate.settings import AnnotateInputs, AnnotateSettings
 from evenrank.wikipedia.annotate.spark.tables import (
     Frames,
     count_ways,
@@ -150,7 +150,7 @@ PURPOSE = "purpose.json"
 
 def annotate_on_spark(
     out: Path,
-    inputs: Inputs,
+    inputs: AnnotateInputs,
     settings: AnnotateSettings | None = None,
     *,
     session: SparkSession,
@@ -209,7 +209,7 @@ def _write(
     out: Path,
     frames: Frames,
     tallies: dict[str, dict[str, Any]],
-    inputs: Inputs,
+    inputs: AnnotateInputs,
     settings: AnnotateSettings,
     model: QualityModel,
 ) -> Report:
@@ -252,7 +252,7 @@ def check_purpose(work: Path, wanted: dict[str, Any]) -> None:
 
 def annotate_wikis_on_spark(
     folder: Path,
-    inputs: Mapping[str, Inputs],
+    inputs: Mapping[str, AnnotateInputs],
     settings: AnnotateSettings | None = None,
     *,
     session: SparkSession,

@@ -1,13 +1,16 @@
-"""A table: columns that know their direction, rows of plain values, its form as text; and results that are tables."""
+"""Tables: columns that know their direction, rows of plain values; written as text, TSV, CSV, LaTeX and HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TypeAlias
 
 from evenrank.core.protocol import Protocol
-from evenrank.core.safe_text import visible_line
+from evenrank.core.safe_text import cell_text, latex_text, terminal_text, visible_line
 from evenrank.scoring.intervals import Interval
 
 Cell: TypeAlias = str | int | float | Interval | None
@@ -38,6 +41,13 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
+
+    @classmethod
+    def of(cls, records: Iterable[object], headings: Mapping[str, str | Column], caption: str = "") -> Table:
+        """A row per record, with those of its attributes that have a heading: for readers, or a column; empty for the
+        attribute's own name."""
+        columns = tuple(one if isinstance(one, Column) else Column(name, one) for name, one in headings.items())
+        return cls(columns, tuple(tuple(getattr(record, name) for name in headings) for record in records), caption)
 
     def shown(self) -> list[list[str]]:
         """All cells as readers see them."""
@@ -94,7 +104,6 @@ class TableResult:
 
     def to_latex(self) -> str:
         """The tables for a paper; they need the package booktabs."""
-        from evenrank.scoring.tables.latex import latex_of
 
         return "\n".join(map(latex_of, self._shown()[0]))
 
@@ -106,9 +115,6 @@ class TableResult:
         return str(self)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        from evenrank.scoring.tables.html import html_of
 
         tables, lines = self._shown()
         return "\n".join(map(html_of, tables)) + "".join(f"<p>{escape(line)}</p>\n" for line in lines)
@@ -137,3 +143,100 @@ def text_of(table: Table, *, bold: bool = False, widths: Sequence[int] | None = 
 
 def _aligned(table: Table, place: int, cell: str, width: int) -> str:
     return cell.rjust(width) if table.is_number(place) else cell.ljust(width)
+
+
+INTERVAL_FIELDS = ("low", "high", "se")
+
+
+def tsv_of(table: Table) -> str:
+    """The table with tabs between cells."""
+    return _delimited(table, "\t")
+
+
+def csv_of(table: Table) -> str:
+    """The table with commas between cells."""
+    return _delimited(table, ",")
+
+
+def _delimited(table: Table, delimiter: str) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
+    is_interval = [any(isinstance(row[place], Interval) for row in table.rows) for place in range(len(table.columns))]
+    headings = zip(table.columns, is_interval, strict=True)
+    writer.writerow([name for c, wide in headings for name in (INTERVAL_FIELDS if wide else (c.name,))])
+    for row in table.rows:
+        writer.writerow([value for cell in row for value in _values(cell)])
+    return buffer.getvalue()
+
+
+def _values(cell: Cell) -> list[str]:
+    if isinstance(cell, Interval):
+        return [repr(cell.low), repr(cell.high), repr(cell.se)]
+    if isinstance(cell, float):
+        return [repr(cell)]
+    return ["" if cell is None else cell_text(visible_line(cell)) if isinstance(cell, str) else str(cell)]
+
+
+def latex_of(table: Table) -> str:
+    """A `tabular` that needs the package booktabs; a caption becomes a comment above it."""
+    align = "".join("r" if table.is_number(place) else "l" for place in range(len(table.columns)))
+    best = table.best()
+    lines = [f"% {visible_line(line)}" for line in table.caption.splitlines()]
+    lines += [rf"\begin{{tabular}}{{{align}}}", r"\toprule", _row([latex_text(c.heading) for c in table.columns])]
+    lines.append(r"\midrule")
+    for number, row in enumerate(table.shown()):
+        cells = [
+            rf"\textbf{{{latex_text(c)}}}" if (number, place) in best else latex_text(c) for place, c in enumerate(row)
+        ]
+        lines.append(_row(cells))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _row(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a }}
+table {{ border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }}
+th, td {{ padding: .25rem .6rem; border-bottom: 1px solid #d9d9d9; text-align: left }}
+caption {{ text-align: left; color: #555; padding: .25rem 0 }}
+img {{ max-width: 100%; height: auto }}
+</style></head><body><h1>{title}</h1>
+{body}
+</body></html>
+"""
+
+
+def page_of(title: str, body: Iterable[str]) -> str:
+    """A whole page that loads nothing from anywhere, of parts that are HTML already."""
+    return terminal_text(PAGE.format(title=escape(title), body="".join(body)))
+
+
+def html_of(table: Table, class_name: str = "evenrank") -> str:
+    """A `<table>` whose first column is the row header."""
+    best = table.best()
+    heads = "".join(
+        f'<th scope="col"{_align(table, place)}>{escape(c.heading)}</th>' for place, c in enumerate(table.columns)
+    )
+    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
+    body = "".join(f"<tr>{_cells(table, number, row, best)}</tr>\n" for number, row in enumerate(table.shown()))
+    return (
+        f'<table class="{escape(class_name)}">{caption}\n<thead><tr>{heads}</tr></thead>\n'
+        f"<tbody>\n{body}</tbody></table>\n"
+    )
+
+
+def _cells(table: Table, number: int, row: list[str], best: set[tuple[int, int]]) -> str:
+    cells = [f'<th scope="row">{escape(row[0])}</th>']
+    for place, text in enumerate(row[1:], 1):
+        inner = f"<strong>{escape(text)}</strong>" if (number, place) in best else escape(text)
+        cells.append(f"<td{_align(table, place)}>{inner}</td>")
+    return "".join(cells)
+
+
+def _align(table: Table, place: int) -> str:
+    return ' style="text-align:right"' if place and table.is_number(place) else ""

@@ -9,10 +9,7 @@ from evenrank.core.records import Task
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN
 from evenrank.scoring.results import Results, RunResult, measure_interval
-from evenrank.scoring.tables.delimited import csv_of, tsv_of
-from evenrank.scoring.tables.html import html_of
-from evenrank.scoring.tables.latex import latex_of
-from evenrank.scoring.tables.table import Cell, Column, Table, interval_label, text_of
+from evenrank.scoring.tables import Cell, Column, Table, csv_of, html_of, interval_label, latex_of, text_of, tsv_of
 
 RENDERERS: dict[str, Callable[[Table], str]] = {
     "table": text_of,

@@ -1,1 +1,0 @@
-"""Tables and the formats they are written in."""
