@@ -107,3 +107,22 @@ def test_strong_matches_are_not_used_where_they_tell_less_than_probabilities() -
     sums = [float(count) for count in counts]
     assert count_by_strength(scored_topics(counts, 1, is_telling=False), sums, counts, range(20)) is None
     assert count_by_strength(scored_topics([0, 0], 1, is_telling=True), [1.0, 1.0], [0, 0], range(2)) is None
+
+
+def test_strong_matches_decide_unless_held_out_topics_are_clearly_better_predicted_by_sums() -> None:
+    """About ten relevant pages in every training topic: sums of ten predict them better, clearly so only beside strong
+    matches that vary much. Otherwise a topic of 200 is not expected to have ten."""
+    counts = derive(7, "counts").poisson(10.0, 20)
+    sums = [10.0] * 20
+
+    def model_from(deviation: float) -> CountModel | None:
+        varied = np.round(counts * np.exp(derive(1, "matches").normal(0.0, deviation, 20))).astype(int).tolist()
+        errors = [np.square(np.log((np.array(given) + 0.5) / (counts + 0.5))).mean() for given in (varied, sums)]
+        assert errors[0] > errors[1]
+        return count_by_strength(scored_topics(varied, 1, is_telling=True), sums, counts.tolist(), range(20))
+
+    assert model_from(0.5) is None
+    model = model_from(0.3)
+    assert model is not None
+    (many,) = scored_topics([200], 2, is_telling=True)
+    assert estimate_count(model, np.array([n_strong(many)])).median > 100.0

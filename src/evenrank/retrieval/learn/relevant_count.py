@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.core.types import Floats
 from evenrank.retrieval.learn.linear import expit, logit
@@ -29,6 +30,9 @@ WIDTHS = (0.9, 1.5)
 """How far training topics may narrow and widen the interval."""
 STRONG = 0.3
 """Score, as a share of the topic's best, from which a page is a strong match."""
+CLEAR = 1.645
+"""Deviations by which one prediction is nearer for more topics than the other when it is clearly better: 95 % of what
+chance does."""
 N_CASES = 399
 """Equally likely cases that stand for the distribution of the number."""
 
@@ -64,18 +68,27 @@ class CountModel:
 
 def fit_count(sums: Sequence[float], n_relevant: Sequence[int], topic_ids: Sequence[int]) -> CountModel:
     """The model that training topics support; a topic may be there in several forms."""
-    x = np.log(np.asarray(sums, np.float64) + 0.5)
-    y = np.log(np.asarray(n_relevant, np.float64) + 0.5)
-    topics, form_counts = np.asarray(topic_ids), Counter(topic_ids)
+    x, y = _log(sums), _log(n_relevant)
+    form_counts = Counter(topic_ids)
     weights = np.array([1.0 / form_counts[topic] for topic in topic_ids])
+    expected = _held_out(x, y, weights, np.asarray(topic_ids))
+    chance = float(np.average(np.exp(-expected), weights=weights)) if len(x) else 0.0
+    free = CountModel(*_line(x, y, weights), np.sort(y - expected), chance)
+    return replace(free, width=_fitted_width(free, expected, np.asarray(n_relevant, np.float64), weights))
+
+
+def _log(numbers: Sequence[float]) -> Floats:
+    return np.asarray(np.log(np.asarray(numbers, np.float64) + 0.5))
+
+
+def _held_out(x: Floats, y: Floats, weights: Floats, topics: NDArray[np.int64]) -> Floats:
+    """What is expected of each topic by the line through the others."""
     expected = np.empty(len(x))
     for topic in np.unique(topics):
         is_held = topics == topic
         intercept, slope = _line(x[~is_held], y[~is_held], weights[~is_held])
         expected[is_held] = intercept + slope * x[is_held]
-    chance = float(np.average(np.exp(-expected), weights=weights)) if len(x) else 0.0
-    free = CountModel(*_line(x, y, weights), np.sort(y - expected), chance)
-    return replace(free, width=_fitted_width(free, expected, np.asarray(n_relevant, np.float64), weights))
+    return expected
 
 
 def n_strong(scores: Floats) -> float:
@@ -87,17 +100,21 @@ def n_strong(scores: Floats) -> float:
 def count_by_strength(
     scores: Sequence[Floats], sums: Sequence[float], n_relevant: Sequence[int], topic_ids: Sequence[int]
 ) -> CountModel | None:
-    """The number of relevant pages from the number of strong matches, where that predicts held-out topics better than
-    the sums of their probabilities do; else None.
+    """The number of relevant pages from the number of strong matches, unless the sums of their probabilities are nearer
+    for clearly more than half of the held-out topics (a sign test, as single topics are far off for either).
 
     Where training topics have about the same number of relevant pages, their probabilities go by rank, and a topic
-    with forty times fewer gets the same ones. How many of its pages match nearly as well as the best one differs.
+    with forty times fewer or more gets the same ones. Such sums predict topics like the training topics well, and no
+    others; how many pages match nearly as well as the best one is seen in the topic itself. So where held-out topics
+    cannot tell the two apart, the strong matches decide.
     """
     if not any(n_relevant):
         return None
-    by_strength = fit_count([n_strong(of_topic) for of_topic in scores], n_relevant, topic_ids)
-    by_sum = fit_count(sums, n_relevant, topic_ids)
-    return by_strength if np.square(by_strength.residuals).mean() < np.square(by_sum.residuals).mean() else None
+    strong = [n_strong(of_topic) for of_topic in scores]
+    y, weights, topics = _log(n_relevant), np.ones(len(topic_ids)), np.asarray(topic_ids)
+    by_strength, by_sum = (np.abs(y - _held_out(_log(x), y, weights, topics)) for x in (strong, sums))
+    lead = float(np.sign(by_strength - by_sum).sum())
+    return None if lead > CLEAR * np.sqrt(len(topics)) else fit_count(strong, n_relevant, topic_ids)
 
 
 def _fitted_width(model: CountModel, expected: Floats, n_relevant: Floats, weights: Floats) -> float:
