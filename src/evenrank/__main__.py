@@ -6,10 +6,13 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
+from evenrank.garbage import collect_rarely
+
 
 def start() -> None:
     """Run the command line; Ctrl-C while it is still being loaded ends it like Ctrl-C later on."""
     is_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    collect_rarely()  # nearly all that is made while modules are loaded stays
     try:
         if is_usual:
             signal.signal(signal.SIGINT, _leave)

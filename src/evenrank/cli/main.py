@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -124,7 +125,9 @@ def main() -> None:
     warnings.showwarning = _show_warning
     _guard_output()
     try:
-        sys.exit(_run())
+        code = _run()
+        gc.freeze()  # a process that ends need not search its objects for cycles once more
+        sys.exit(code)
     except (BrokenPipeError, _OutputClosedError):
         _leave_quietly(CLOSED_PIPE)
 
