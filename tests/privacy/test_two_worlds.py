@@ -13,6 +13,7 @@ import random
 import re
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -42,6 +43,8 @@ class Reader:
         self._rng = random.Random(seed)
         self._digest = b""
         self.lists: list[str] = []
+        self.own: list[str] = []
+        """Lists that were made in the browser, whose owner may make them again."""
         self.searches: list[str] = []
 
     def ask(self, method: str, path: str, rows_only: bool = False, **fields: object) -> str:
@@ -60,10 +63,15 @@ class Reader:
         self._digest = hashlib.sha256(self._digest + said.encode()).digest()
         self._rng.seed(self._digest)
 
-    def question(self) -> dict[str, object]:
+    def question(self) -> dict[str, Any]:
         rng = self._rng
         dimensions = rng.choice((["geography", "gender"], ["gender"], ["geography"]))
-        asked = {**QUESTION, "keywords": ["sculptor"], "goal": rng.choice(GOALS), "dimensions": dimensions}
+        asked: dict[str, Any] = {
+            **QUESTION,
+            "keywords": ["sculptor"],
+            "goal": rng.choice(GOALS),
+            "dimensions": dimensions,
+        }
         asked["fairness"] = rng.choice((0, 0.3, 1, 10))
         if rng.random() < 0.6:
             text = "\n".join(map(title_of, rng.sample(range(N_PEOPLE), rng.randint(1, 60))))
@@ -73,21 +81,24 @@ class Reader:
     def step(self) -> None:
         """One request, or one with what belongs to it."""
         rng, kinds = self._rng, ["list", "search", "goal"]
-        kinds += ["page", "file", "correct", "mark", "refresh", "facts", "again", "filter"] if self.lists else []
+        kinds += ["page", "file", "correct", "mark", "facts", "again", "filter", "missing"] if self.lists else []
+        kinds += ["refresh"] * 2 if self.own else []
         kinds += ["search page", "correct search"] if self.searches else []
         kind = rng.choice(kinds)
         made = rng.choice(self.searches if "search " in kind or kind.endswith(" search") else self.lists or [""])
         person = rng.randrange(1, N_PEOPLE + 1)
         if kind in ("list", "search"):
-            made = self.ask("POST", f"/api/{kind}{'s' if kind == 'list' else 'es'}", json=self.question())
-            (self.lists if kind == "list" else self.searches).extend([made] if made else [])
-        elif kind == "goal":
+            area, is_form = ("lists" if kind == "list" else "searches"), rng.random() < 0.5
             asked = self.question()
-            form = {name: asked[name] for name in ("title", "attention", "best", "goal")}
-            form |= {f"dimension-{name}": "1" for name in asked["dimensions"]}  # type: ignore[attr-defined]
-            for source in asked.get("sources", []):  # type: ignore[attr-defined]
-                form |= {"kind-1": "titles", "role-1": source["role"], "text-1": source["text"]}
-            self.ask("POST", "/lists/goal", data={**form, "dimensions-offered": "1", "keywords": "sculptor"})
+            made = self.ask("POST", f"/{area}", data=_form(asked)) if is_form else ""
+            made = made or self.ask("POST", f"/api/{area}", json=asked)
+            (self.lists if kind == "list" else self.searches).extend([made] if made else [])
+            self.own += [made] if made and is_form and kind == "list" else []
+        elif kind == "goal":
+            self.ask("POST", "/lists/goal", data=_form(self.question()))
+        elif kind == "missing":
+            self.ask("GET", f"{made}/missing")
+            self.ask("GET", f"{made}/missing.{rng.choice(('csv', 'json', 'wiki'))}", rows_only=True)
         elif kind == "page":
             self.ask("GET", rng.choice(("", "/api")) + made + rng.choice(("", "/fairness", "/trade-off", "/campaign")))
         elif kind == "search page":
@@ -108,10 +119,14 @@ class Reader:
                 "POST", f"{made}/marks", data={"page_id": str(person), "mark": rng.choice(("off-topic", "claimed"))}
             )
         elif kind == "refresh":
+            made = rng.choice(self.own)
+            page = load_list(self.state.store, made.rpartition("/")[2]).page_ids.min()  # type: ignore[union-attr]
+            self.ask("POST", f"{made}/marks", data={"page_id": str(page), "mark": "off-topic"})
             newer = self.ask("POST", f"{made}/refresh").removesuffix("/changes")
-            if newer:
-                self.lists.append(newer)
-                self.ask("GET", f"{newer}/fairness")
+            assert newer, "who made a list may make it again"
+            self.lists.append(newer)
+            self.own.append(newer)
+            self.ask("GET", f"{newer}{rng.choice(('/changes', '/fairness', '/campaign'))}")
         elif kind == "again":
             newer = self.ask(
                 "POST", f"{made}/again", data={"fairness": rng.choice(("0", "3")), "goal": rng.choice(GOALS)}
@@ -128,6 +143,15 @@ class Reader:
         pages = sorted(work_list.page_ids.tolist())
         said = {page: WikiFacts(WorkCounts(900, 2, 4, 1, 9, 0, 0), page * 10, "High") for page in pages[::3]}
         save_wiki_counts(self.state.store, work_list, said)
+
+
+def _form(asked: dict[str, Any]) -> dict[str, str]:
+    """A question as the form sends it."""
+    form = {name: str(asked[name]) for name in ("title", "attention", "best", "goal", "fairness")}
+    form |= {f"dimension-{name}": "1" for name in asked["dimensions"]}
+    for source in asked.get("sources", []):
+        form |= {"kind-1": "titles", "role-1": source["role"], "text-1": source["text"]}
+    return {**form, "dimensions-offered": "1", "keywords": "sculptor"}
 
 
 @pytest.fixture(scope="session")
