@@ -15,19 +15,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from evenrank.app.exports.formats import FORMATS
+from evenrank.app.fairness.balance import Balance, list_balance
 from evenrank.app.lists.wiki_counts import save_wiki_counts
 from evenrank.app.lists.work_list import load_list, make_list
+from evenrank.app.request.question import Question
 from evenrank.app.state import AppState
 from evenrank.trec.collection import Collection
 from evenrank.wikipedia.annotate.work_counts import WorkCounts
 from evenrank.wikipedia.mediawiki.article_work import WikiFacts
 from tests.app.conftest import client_of
 from tests.privacy.conftest import N_PEOPLE, REGIONS, SEED, are_women, make_people, opened, title_of
-from tests.privacy.test_attacks import QUESTION, SECRET, canonical
+from tests.privacy.test_attacks import QUESTION, canonical, rows_said
 
 BANDS = re.compile(r'"bands":\[.*?\]|Roughly, with noise:[^.]*\.|There are too few biographies[^.]*\.')
 GOALS = ("fit", "track", "field", "equal", "world")
@@ -51,8 +54,7 @@ class Reader:
         """One request; gives where it leads, or its text."""
         answer = self.client.request(method, path, follow_redirects=False, **fields)  # type: ignore[arg-type]
         text = "" if answer.status_code in (303, 201) else BANDS.sub("", answer.text)
-        rows = sorted(set(re.sub(r"\d|,$", "", SECRET.sub("", text)).splitlines()))  # without ranks, ids and order
-        said = "\n".join(rows) if rows_only else canonical(text)
+        said = rows_said(text) if rows_only else canonical(text)
         self._remember(f"{answer.status_code} {said}")
         if answer.status_code == 201:
             return f"/{path.rpartition('/')[2]}/{answer.json()['token']}"
@@ -209,3 +211,24 @@ def test_whom_a_large_subject_finds_does_not_depend_on_gender(
             found.append(set(make_list(state, state.parse_question(asked)).page_ids.tolist()))
     assert 40 < len(found[0]) < N_PEOPLE
     assert (found[0] == found[1]) is not shows_totals
+
+
+def test_shares_of_a_list_are_the_same_to_the_last_bit(people: Collection, other_people: Collection) -> None:
+    """Whatever is in the middle between two decimals, the last bit decides which of them pages show: readers who choose
+    members and attention can bring any share there."""
+    rng = np.random.default_rng(3)
+    for trial in range(200):
+        weights = np.sort(rng.random(31))[::-1] if trial % 2 else np.ones(16)
+        pages = rng.permutation(N_PEOPLE)[: len(weights)].astype(np.int32) + 1
+        question = Question("Sculptors", attention="table:" + ",".join(map(repr, (weights / weights[0]).tolist())))
+        here, there = (_public_shares(world, pages, question) for world in (people, other_people))
+        assert here.exposure.tobytes() == there.exposure.tobytes()
+        assert here.n_articles.tobytes() == there.n_articles.tobytes()
+        assert here.goal.tobytes() == there.goal.tobytes()
+
+
+def _public_shares(world: Collection, pages: np.ndarray, question: Question) -> Balance:
+    """The shares of a list by region, with the groups of its own pages as the goal."""
+    space = world.space()
+    goal = list_balance(world, pages, np.zeros(space.n_groups), space, question).exposure
+    return list_balance(world, pages, goal, space, question).public()
