@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
+from click.testing import CliRunner
 
 import evenrank
+from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError, InputError
 from evenrank.io.articles import read_articles
 from evenrank.io.faults import FaultLog
@@ -30,7 +32,7 @@ from evenrank.retrieval.update import update_collection
 from evenrank.trec import updated_data
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
-from evenrank.trec.manifest import read_manifest
+from evenrank.trec.manifest import CHANGES, TOPIC_CHANGES, SourceFile, is_changes, read_manifest
 
 WORDS = [f"{first}{last}" for first in "bcdfghjklm" for last in ("ell", "orn", "ast", "ing", "ump", "ield")]
 REGIONS = ["Africa", "Asia", "Europe", "Oceania"]
@@ -222,8 +224,23 @@ def test_updates_give_the_results_of_a_build(tmp_path: Path, seed: int, monkeypa
 def test_articles_of_many_updates_are_put_together(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(updated_data, "MOST_FILES", 1 + seed % 2)
     check_sequence(tmp_path, seed, monkeypatch)
-    data = Collection.open(tmp_path / "updated" / "collection").data
-    assert len(list(data.glob("articles-*.jsonl.gz"))) <= 1 + updated_data.MOST_FILES
+    updated = Collection.open(tmp_path / "updated" / "collection")
+    assert len(list(updated.data.glob("articles-*.jsonl.gz"))) <= 1 + updated_data.MOST_FILES
+    assert sum(map(is_changes, updated.manifest.sources)) <= 1 + updated_data.MOST_FILES
+
+
+def test_files_of_changes_are_named_until_they_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(updated_data, "MOST_FILES", 3)
+    sources, marks = {"corpus": SourceFile("c", 1, None, None)}, set()
+    for number, n_named in enumerate((1, 2, 3, 2, 3, 2, 3), 1):
+        sources = updated_data.with_changes(sources, CHANGES, SourceFile(f"{number}.jsonl", 10, "same", None))
+        assert list(sources) == ["corpus", "changes_1", "changes_2", "changes_3"][: 1 + n_named]
+        assert sum(one.size_bytes for name, one in sources.items() if is_changes(name)) == 10 * number
+        assert sources[list(sources)[-1]].path == f"{number}.jsonl"
+        marks.add(str(sources))
+    assert len(marks) == 7
+    topics = updated_data.with_changes(sources, TOPIC_CHANGES, SourceFile("t.jsonl", 1, "t", None))
+    assert list(topics.items()) == [*sources.items(), ("topic_changes_1", SourceFile("t.jsonl", 1, "t", None))]
 
 
 @pytest.mark.long
@@ -270,7 +287,7 @@ def test_all_faults_are_told_and_nothing_changes(small: Collection, tmp_path: Pa
     before, files = version_of(small.path), sorted(small.path.rglob("*"))
     with pytest.raises(InputError) as error:
         update_collection(small.path, path)
-    assert {fault.line for fault in error.value.faults} == set(range(1, 10))
+    assert [fault.line for fault in error.value.faults] == list(range(1, 10))
     assert {fault.path for fault in error.value.faults} == {str(path)}
     assert version_of(small.path) == before
     assert sorted(small.path.rglob("*")) == files
@@ -326,6 +343,15 @@ def test_a_second_update_keeps_the_articles_of_the_first(small: Collection, tmp_
     assert {articles[page] for page in (7, 53)} == {"This is version 3."}
     assert articles[51] == "This is version 1."
     assert len(articles) == 43
+
+
+def test_a_file_of_changes_in_the_folder_is_not_needed_afterwards(small: Collection) -> None:
+    for number in (1, 2):
+        lines = [{"op": "put", "id": number, "metadata": {"quality_score": 0.25}}]
+        update_collection(small.path, write_lines(small.path / "sync-changes.jsonl", lines))
+    checked = CliRunner().invoke(cli, ["doctor", str(small.path)])
+    assert checked.exit_code == 0, checked.output
+    assert "nothing is damaged" in checked.output
 
 
 def test_text_ids_keep_their_numbers(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ BESIDE_INDEX = frozenset({*TOPIC_FILES, "page_views.npy", "subjects.jsonl"})
 """Files of a data folder that an index is not made from."""
 CHANGES = "changes_"
 """How the names of sources begin that changed an imported collection: `changes_1`, `changes_2`, …"""
+TOPIC_CHANGES = "topic_changes_"
+"""The same of those that changed topics alone, which an index is not made from."""
 CHECKSUM = "checksum"
 """Key of the checksum of all the other entries."""
 
