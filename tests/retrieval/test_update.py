@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -352,6 +353,47 @@ def test_a_file_of_changes_in_the_folder_is_not_needed_afterwards(small: Collect
     checked = CliRunner().invoke(cli, ["doctor", str(small.path)])
     assert checked.exit_code == 0, checked.output
     assert "nothing is damaged" in checked.output
+
+
+def test_a_service_outlives_a_full_disk_and_refuses_what_it_can_never_write(
+    small: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("urllib3", reason="needs the extra wiki")
+    from evenrank.retrieval import sync as service
+    from evenrank.wikipedia.mediawiki.settings import WikiSettings
+
+    away, notes, waits = WikiSettings("http://127.0.0.1:9/w/api.php", "tests@example.org"), list[str](), list[float]()
+    missing = tmp_path / "missing" / "evenrank.prom"
+    keep = service._keep
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        monkeypatch.setattr(service, "_keep", full if len(waits) < 3 else keep)
+        if len(waits) == 4:
+            raise KeyboardInterrupt
+
+    def full(folder: Path, state: service.SyncState) -> None:
+        raise InputError([])
+
+    def follow(folder: Path) -> None:
+        since = "2026-11-18"
+        service.sync(folder, away, since=since, metrics=missing, warn=notes.append, sleep=sleep)
+
+    with pytest.raises(KeyboardInterrupt):
+        follow(small.path)
+    assert waits == [30.0, 60.0, 120.0, 240.0]
+    assert orjson.loads((small.path / service.STATE).read_bytes())["n_failures"] == 4
+    assert sum(note.startswith(f"{missing}: could not be written") for note in notes) == 4
+    monkeypatch.setattr(service, "_keep", full)
+    with pytest.raises(InputError):
+        follow(small.path)
+    released = tmp_path / "releases"
+    evenrank.pack_collection(small.path, released)
+    with pytest.raises(EvenrankError, match="never changed"):
+        follow(released)
+    shutil.rmtree(released / "index-1")
+    with pytest.raises(EvenrankError, match="a part of its release is missing; pack or fetch the release again"):
+        open_index(Collection.open(released))
 
 
 def test_text_ids_keep_their_numbers(tmp_path: Path) -> None:

@@ -262,9 +262,14 @@ def previous_manifest(folder: Path) -> Manifest | None:
         return None
 
 
+def has_releases(folder: Path) -> bool:
+    """Whether it is a folder of releases (`trec.releases`)."""
+    return any(folder.glob("release-*.json"))
+
+
 def refuse_releases(folder: Path) -> None:
-    """EvenrankError for a folder of releases (`trec.releases`), whose versions are made elsewhere."""
-    if any(folder.glob("release-*.json")):
+    """EvenrankError for a folder of releases, whose versions are made elsewhere."""
+    if has_releases(folder):
         fix = "change the collection that they were packed from"
         raise EvenrankError(f"{folder}: a folder of releases, which are never changed ({fix})")
 
