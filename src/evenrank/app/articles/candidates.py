@@ -84,7 +84,7 @@ class TaughtByTopics:
 TASKS: tuple[Task, ...] = (1, 2)
 
 
-class Learned(NamedTuple):
+class LearnedForLists(NamedTuple):
     """What lists need of the training topics."""
 
     source: AppSource
@@ -95,7 +95,7 @@ class Learned(NamedTuple):
 
 def open_app_source(
     collection: Collection, settings: WebSettings, choice: ModelChoice = UNTRAINED
-) -> tuple[AppSource, Once[Learned]]:
+) -> tuple[AppSource, Once[LearnedForLists]]:
     """The index of a collection as a source, and what its training topics teach, which is learned when it is needed.
 
     Groups of people, such as genders, are not searched for where no totals of them are shown: whom only the search for
@@ -118,11 +118,11 @@ def open_app_source(
         sharpness = tuple(job.learned().settings.sharpness for job in jobs)
         return TaughtByTopics(calibrated.calibration, calibrated.count, sharpness)
 
-    def learn() -> Learned:
+    def learn() -> LearnedForLists:
         made_of = (n_pages, searched, choice.describe())
         taught = kept_record(collection, settings.facts_folder, "learned", made_of, TaughtByTopics, teach)
         goals = {task: replace(usual, sharpness=power) for task, power in zip(TASKS, taught.sharpness, strict=True)}
-        return Learned(replace(source, calibration=taught.calibration, count=taught.count), goals)
+        return LearnedForLists(replace(source, calibration=taught.calibration, count=taught.count), goals)
 
     return source, Once(learn)
 
