@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from evenrank.app.articles.candidates import find_matches
-from evenrank.app.articles.on_subject import Page, asked_by, is_historic, is_of_place, places_in, with_keywords
+from evenrank.app.articles.on_subject import ReadPage, asked_by, is_historic, is_of_place, places_in, with_keywords
 from evenrank.app.request.question import Question
 from evenrank.app.state import AppState, open_state
 from evenrank.core.records import Topic
@@ -113,8 +113,8 @@ def test_what_a_title_asks_for() -> None:
     assert with_keywords(Topic(0, "Physics"), "en").keywords == ()
 
 
-def page(title: str, text: str, *, is_person: bool = False) -> Page:
-    return Page(title, text, is_person)
+def page(title: str, text: str, *, is_person: bool = False) -> ReadPage:
+    return ReadPage(title, text, is_person)
 
 
 def test_the_place_of_a_page_is_the_first_that_it_names() -> None:

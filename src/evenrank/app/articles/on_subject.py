@@ -58,7 +58,7 @@ class Words(NamedTuple):
 
 
 @cache
-def listed(text: str) -> Words:
+def word_choice(text: str) -> Words:
     """A line of a word list: words, and beginnings that a star marks."""
     parts = text.split()
     return Words(
@@ -94,7 +94,7 @@ _PERIOD = re.compile(r"^(?:\d+s?|\d+(?:st|nd|rd|th) (?:century|millennium))(?: (
 
 
 @dataclass(frozen=True)
-class Page:
+class ReadPage:
     """What an article says of itself, in words."""
 
     name: str
@@ -168,7 +168,7 @@ class Field(NamedTuple):
     others: Words = Words(frozenset())
     """What is not of the field, even with one of its words."""
 
-    def has(self, page: Page) -> bool:
+    def has(self, page: ReadPage) -> bool:
         """Whether an article is of the field."""
         if self.is_people:
             return page.is_person and self.words.among(page.own)
@@ -183,11 +183,11 @@ def known_fields() -> Mapping[str, Field]:
     """The fields of the list, by each of their names."""
     return {
         name: Field(
-            listed(one["words"]),
+            word_choice(one["words"]),
             one.get("is_defining", False),
             one.get("is_people", False),
             tuple(one["search"]),
-            listed(one.get("others", "")),
+            word_choice(one.get("others", "")),
         )
         for one in CHOSEN["field"].values()
         for name in one["names"].split()
@@ -308,7 +308,7 @@ def with_keywords(topic: Topic, language: str) -> Topic:
     return replace(topic, keywords=tuple(added or (CHOSEN["history"]["search"] if asked.is_history else ())))
 
 
-def is_of_place(asked: Asked, page: Page) -> bool:
+def is_of_place(asked: Asked, page: ReadPage) -> bool:
     """Whether the first place that an article names is the one that is asked for."""
     if _PERIOD.match(page.name):
         return False
@@ -332,7 +332,7 @@ def is_of_place(asked: Asked, page: Page) -> bool:
     return is_of_land and not named and next(later, "") in asked.forms
 
 
-def is_of_fields(asked: Asked, page: Page) -> bool:
+def is_of_fields(asked: Asked, page: ReadPage) -> bool:
     """Whether an article says that it is about the fields that are asked for, or one of the keywords."""
     if asked.is_history and not is_historic(page):
         return False
@@ -348,7 +348,7 @@ def has_keyword(words: Sequence[str], keyword: Sequence[str]) -> bool:
     return {singular(word) for word in keyword} <= {singular(word) for word in words}
 
 
-def is_historic(page: Page) -> bool:
+def is_historic(page: ReadPage) -> bool:
     """Whether an article is about history: somebody of public life who was born long ago, or who studies it; a past
     thing that is no match and no work of art."""
     lists, verb = CHOSEN["history"], _VERB.search(page.first)
@@ -356,11 +356,13 @@ def is_historic(page: Page) -> bool:
     is_past = verb is not None and verb[0] in ("was", "were")
     if page.is_person:
         is_past = is_past and (not years or min(years) < lists["born_before"])
-        return listed(lists["scholars"]).among(page.said) or (is_past and listed(lists["people"]).among(page.own))
-    if listed(lists["others"]).among([*page.title, *page.defining]):
+        return word_choice(lists["scholars"]).among(page.said) or (
+            is_past and word_choice(lists["people"]).among(page.own)
+        )
+    if word_choice(lists["others"]).among([*page.title, *page.defining]):
         return False
     is_past = is_past and (not years or min(years) < LAST_YEAR)
-    return is_past or listed(lists["things"]).among([*page.title, *(page.said if verb else ())])
+    return is_past or word_choice(lists["things"]).among([*page.title, *(page.said if verb else ())])
 
 
 @lru_cache(256)
@@ -375,7 +377,7 @@ def _mentions(title: str) -> tuple[tuple[Words, ...], re.Pattern[str], bool]:
     return tuple(forms), mention, len(words) > 1 and all(word[:1].isupper() for word in title.split())
 
 
-def is_prominent(topic: Topic, page: Page) -> bool:
+def is_prominent(topic: Topic, page: ReadPage) -> bool:
     """Whether an article speaks of a subject in its title or first sentence, or again and again; or of two keywords.
 
     Where the title is not written as a name, as "Cold War" is, it is enough to be what a keyword says.
@@ -441,8 +443,8 @@ def about_subject(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> 
     return np.array(kept, bool) if sum(kept) >= CHOSEN["fewest_of_others"] else everything
 
 
-def _read(engine: Engine, page_ids: NDArray[np.int32]) -> Iterator[Page]:
+def _read(engine: Engine, page_ids: NDArray[np.int32]) -> Iterator[ReadPage]:
     """What each article says of itself."""
     is_person = are_biographies(engine, page_ids).tolist()
     for stored, person in zip(engine.stored(page_ids.tolist()), is_person, strict=True):
-        yield Page("" if stored is None else stored.title, "" if stored is None else stored.opening, person)
+        yield ReadPage("" if stored is None else stored.title, "" if stored is None else stored.opening, person)
