@@ -69,9 +69,10 @@ def improve(
         places = np.hstack([np.take_along_axis(current, searched, axis=1), _unused(by_type, current)])
         weights = np.zeros(places.shape)
         weights[:, : searched.shape[1]] = problem.discounts[searched]
-        estimates = estimate_exchanges(problem, effects[places], outcomes, weights, searched.shape[1])
+        of_places = effects[places]
+        estimates = estimate_exchanges(problem, of_places, outcomes, weights, searched.shape[1])
         estimates = np.where(places[:, None] >= 0, estimates, -np.inf)
-        rank, place, score = _best_exchange(problem, effects[places], outcomes, weights, estimates, n_evaluated)
+        rank, place, score = _best_exchange(problem, of_places, outcomes, weights, estimates, n_evaluated)
         row = np.flatnonzero(score > problem.true_log_score(outcomes) + least_gain)
         if not len(row):
             break
@@ -142,7 +143,7 @@ def _fairer_by_entry(
     """Fall of the divergence when an unused page takes the place of each rank, whose share is `step`."""
     now = divergence_by_group(share, target)
     fall = step**2 * ((inside * bend) @ unused.transpose(0, 2, 1))  # where both pages have a group in common
-    ranking, page, group = np.nonzero(unused)
+    ranking, page, group = np.nonzero(unused > 0.0)
     amount = unused[ranking, page, group]
     for part in np.unique(amount):
         more = now - divergence_by_group(share + part * step, target)
@@ -359,9 +360,9 @@ class _Search:
         gain += down.T @ below
         gain -= (above * down).sum(axis=0)[:, None]
         gain -= (below * up).sum(axis=0)
-        is_allowed &= gain > 0.0
-        first, second = np.nonzero(is_allowed)
-        gains, first, second = gain[is_allowed], upper[first], lower[second]
+        rising = np.flatnonzero(is_allowed & (gain > 0.0))
+        first = rising // len(lower)
+        gains, first, second = gain.ravel()[rising], upper[first], lower[rising - len(lower) * first]
         types = self.problem.page_type[self.places]
         if len(np.unique(types)) > MOST_TYPES and len(gains) > N_BENT:
             best = np.argpartition(-gains, N_BENT - 1)[:N_BENT]
