@@ -84,7 +84,7 @@ def test_what_could_not_be_learned_is_tried_again(
 ) -> None:
     state, learn = opened(generated, tmp_path), candidates.calibrate_source
     monkeypatch.setattr(candidates, "calibrate_source", raise_away)
-    home.learn(state)
+    home.learn_from_training_topics(state)
     assert "the cluster is away" in caplog.text
     monkeypatch.setattr(candidates, "calibrate_source", learn)
     assert client_of(state).post("/lists", data=QUESTION).status_code == 303

@@ -19,6 +19,24 @@ MOST_HIGH = 90
 """Pixels of an article on a phone."""
 FOCUSABLE = """() => [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")]
     .filter(item => item.tabIndex >= 0 && item.checkVisibility())"""
+LENGTHEN = """row => {
+    row.querySelector(".title").textContent = "Saint Bartholomew of the Northern Lighthouses and Their Keepers";
+    for (const missing of row.querySelectorAll(".needs")) missing.textContent = "sources (0), images (0), links (1)";
+}"""
+"""Gives an article a long title, and much that is missing."""
+HIDDEN_FACTS = """row => [...row.querySelectorAll(".chip, .groups")].flatMap(fact => {
+    const words = document.createRange();
+    words.selectNodeContents(fact);
+    row.scrollIntoView({block: "center"});
+    const ends = [...words.getClientRects()].filter(box => box.width).flatMap(
+        box => [box.left + 1, box.right - 1].map(x => [x, (box.top + box.bottom) / 2, box.bottom])
+    );
+    return ends.filter(([x, y, bottom]) => {
+        const seen = document.elementFromPoint(x, y);
+        return bottom > row.getBoundingClientRect().bottom || !(fact.contains(seen) || seen.contains(fact));
+    }).map(([x, y]) => `${fact.textContent} at ${x}, ${y}`);
+})"""
+"""Places of class and region that cannot be seen."""
 QUESTIONS = ("title=Chess&keywords=chess%2C+pawns", "title=Chess&keywords=chess%2C+pawns&goal=world&fairness=10")
 
 
@@ -85,11 +103,48 @@ def test_an_article_takes_little_room_on_a_phone(open_page: Callable[..., Page],
     expect(panel).to_contain_text("Why it is here")
 
 
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+@pytest.mark.parametrize("width", [320, 390])
+def test_class_and_region_can_be_read_under_a_long_title(
+    open_page: Callable[..., Page], address: str, width: int, language: str
+) -> None:
+    """Nothing cuts them off or lies over them, whether or not the article is claimed and much is missing."""
+    page = open_page("phone")
+    page.set_viewport_size({"width": width, "height": 844})
+    make(page, "lists", QUESTIONS[0])
+    page.locator("tbody tr").first.get_by_role("button", name="Claim").click()
+    page.locator("tbody tr").first.get_by_role("button", name="Undo").wait_for()
+    page.context.add_cookies([{"name": "language", "value": language, "url": address}])
+    page.reload()
+    rows = page.locator("table.articles tbody tr")
+    rows.evaluate_all(f"rows => rows.map({LENGTHEN})")
+    assert page.locator(".title").nth(1).evaluate("title => title.getBoundingClientRect().height") > 36  # two lines
+    hidden = rows.evaluate_all(f"rows => rows.flatMap({HIDDEN_FACTS})")
+    assert hidden == []
+    assert max(rows.evaluate_all("rows => rows.map(row => row.getBoundingClientRect().height)")) <= MOST_HIGH
+
+
 def test_few_things_take_the_focus(open_page: Callable[..., Page]) -> None:
     """With script, the keyboard reaches one row of the table, and arrow keys the others."""
     page = open_page()
     make(page, "lists", QUESTIONS[0])
     assert page.evaluate(f"({FOCUSABLE})().length") <= MOST_FOCUSABLE
+
+
+@pytest.mark.parametrize("screen", HIGHEST, ids=["desktop", "phone"])
+def test_missing_articles_are_rows_like_the_others(open_page: Callable[..., Page], screen: tuple[int, int]) -> None:
+    page = open_page()
+    page.set_viewport_size({"width": screen[0], "height": screen[1]})
+    make(page, "lists", QUESTIONS[0])
+    page.goto(f"{page.url}/missing")
+    rows = page.locator("table.articles tbody tr")
+    assert rows.first.evaluate("row => row.getBoundingClientRect().y") < HIGHEST[screen]
+    assert max(rows.evaluate_all("rows => rows.map(row => row.getBoundingClientRect().height)")) <= MOST_HIGH
+    rows.nth(0).locator(".title").focus()
+    page.keyboard.press("ArrowDown")
+    expect(rows.nth(1).locator(".title")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(rows.nth(1).locator("td a").first).to_be_focused()
 
 
 def test_arrow_keys_move_between_articles(open_page: Callable[..., Page]) -> None:

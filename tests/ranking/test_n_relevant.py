@@ -89,7 +89,7 @@ def test_a_session_is_opened_in_every_process(golden_collection: Collection) -> 
     session = Session(golden_collection.path)
     assert session.collection is session.collection
     sent = pickle.loads(pickle.dumps(session))
-    assert (sent, vars(sent)) == (session, {"path": golden_collection.path, "version": None})
+    assert (sent, vars(sent)) == (session, {"path": golden_collection.path, "version": None, "engine_kind": None})
     opened = Session.of(golden_collection)
     assert opened.collection is golden_collection
     assert pickle.loads(pickle.dumps(opened)).version == golden_collection.manifest

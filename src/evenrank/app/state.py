@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 
 from evenrank.app.articles.article import ArticleFacts, open_facts
-from evenrank.app.articles.candidates import AppSource, Learned, open_app_source
+from evenrank.app.articles.candidates import AppSource, LearnedForLists, open_app_source
 from evenrank.app.articles.collection_view import (
     Corrections,
     DataAge,
@@ -93,7 +93,7 @@ class AppState:
     collection: Collection
     source: AppSource
     """The search; how likely each page is relevant, and what the goals are, `learned` says."""
-    learned: Once[Learned]
+    learned: Once[LearnedForLists]
     """What the training topics teach. On a new version of the collection it takes a while, so that only lists wait."""
     store: Database
     settings: WebSettings

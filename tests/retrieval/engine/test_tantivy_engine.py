@@ -23,7 +23,7 @@ from evenrank.retrieval.engine.protocol import (
     set_bits,
 )
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
-from evenrank.retrieval.engine.tantivy_index import count_added
+from evenrank.retrieval.engine.tantivy_index import count_added, read_meta
 from tests.retrieval.conftest import MakeEngine, page
 
 HORSE = [WeightedTerm("text", ("hors",))]
@@ -217,6 +217,24 @@ def test_ties_are_ordered_by_page_id_whatever_the_segments(tmp_path: Path, chunk
         engine.add(page(i, text="horse") for i in chunk)
         engine.commit()
     assert found(engine, HORSE, k=7) == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_closing_finishes_merges_and_drops_what_is_not_committed(tmp_path: Path) -> None:
+    engine = TantivyEngine.create(tmp_path / "pages", n_threads=1)
+    for start in range(1, 801, 100):  # eight segments of about one size are merged
+        engine.add(page(i, text=f"horse {i}") for i in range(start, start + 100))
+        engine.commit()
+    engine.close()
+    names = {path.name for path in engine.path.iterdir()}
+    engine.refresh()
+    assert engine.statistics().n_segments == 1
+    segment = read_meta(engine.path)["segments"][0]["segment_id"].replace("-", "")
+    assert {name.partition(".")[0] for name in names} == {segment, "", "meta"}  # nothing of before is left or written
+    engine.add([page(801, text="cow")])
+    engine.delete([1])
+    engine.close()
+    engine.refresh()
+    assert len(engine.page_ids()) == 800
 
 
 def test_ties_longer_than_the_spare_hits(make_engine: MakeEngine) -> None:

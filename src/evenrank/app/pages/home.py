@@ -87,7 +87,8 @@ async def prepare_lists(app: Starlette) -> None:
     """Learn from the training topics at the start, then compute the example and the index of titles, so that hardly any
     visitor waits for them."""
     state: AppState = app.state.current
-    learning = threading.Thread(target=learn, args=(state,), name="learn", daemon=True)  # a stop need not wait for it
+    # A daemon: a stop of the server need not wait for it.
+    learning = threading.Thread(target=learn_from_training_topics, args=(state,), name="learn", daemon=True)
     learning.start()
     await asyncio.sleep(SECONDS_AFTER_START)
     while learning.is_alive():
@@ -96,7 +97,7 @@ async def prepare_lists(app: Starlette) -> None:
     await run_in_threadpool(lambda: state.title_index)
 
 
-def learn(state: AppState) -> None:
+def learn_from_training_topics(state: AppState) -> None:
     """Learn what lists need; where that fails, the next list tries again."""
     try:
         state.learned()

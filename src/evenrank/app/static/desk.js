@@ -93,7 +93,7 @@
     letOneRowBeReached(row.closest("table"), row);
     closeMenus(null);
     document.getElementById("said").textContent = mark.dataset.said + ": " + row.querySelector(".title").textContent;
-    var first = mark.querySelector("button");
+    var first = itemsOf(mark)[0];
     if (first && document.activeElement === document.body) { first.focus(); }
   });
 }());

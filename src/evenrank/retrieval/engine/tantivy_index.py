@@ -286,12 +286,14 @@ class TantivyWriter:
         self._index, self._path, self._layout = index, path, layout
         self._n_threads = min(n_threads, HEAP_BYTES // THREAD_BYTES)
         self._open: tantivy.IndexWriter | None = None
+        self._is_committed = True
         self._ordinal: int | None = None
         self._added: PageIdSet | None = None
 
     @property
     def _writer(self) -> tantivy.IndexWriter:
-        """The one writer of this index; an error when another process holds it."""
+        """The one writer of this index, to change it; an error when another process holds it."""
+        self._is_committed = False
         if self._open is None:
             try:
                 self._open = self._index.writer(HEAP_BYTES, self._n_threads)
@@ -351,6 +353,7 @@ class TantivyWriter:
             self._writer.commit()
         except (ValueError, OSError) as error:
             raise self._failure(error) from error
+        self._is_committed = True
 
     def put_mark(self, mark: str, searcher: tantivy.Searcher) -> None:
         """Give the last commit another mark."""
@@ -367,13 +370,17 @@ class TantivyWriter:
         return next((mark for reached, mark in reversed(marks) if reached == n_added), "")
 
     def close(self) -> None:
-        """Let go of the index, after its merges; what is not committed is dropped."""
+        """Let go of the index, after its merges; what is not committed is dropped.
+
+        A rollback gives up merges, which still write and remove files after it, so only what is not committed gets one.
+        """
         if self._open is not None:
-            self._open.rollback()
+            if not self._is_committed:
+                self._open.rollback()
             self._open.wait_merging_threads()
             for name in PRIVATE_FILES:  # a server often runs as somebody else than who builds the index
                 (self._path / name).chmod(self._path.stat().st_mode & 0o666)
-            self._open = None
+            self._open, self._is_committed = None, True
             self._added = None  # another process may write now
 
     @property
