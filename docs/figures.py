@@ -9,6 +9,7 @@ Most figures use one small example: twelve articles from three regions, with the
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -356,6 +357,30 @@ def coverage() -> Figure:
     return figure
 
 
+WORLDS = Path(__file__).parents[1] / "benchmarks" / "results" / "worlds.json"
+"""What `benchmarks/worlds.py` measured."""
+
+
+def worlds() -> Figure:
+    """Regret of every policy, a dot for each world: lists on the left, sequences on the right."""
+    measured = json.loads(WORLDS.read_text("utf-8"))["worlds"]
+    figure, panels = new_figure(7.4, 3.4, 1, 2)
+    shown = ((1, "mean over depths", 100.0, "regret of lists, % of Score"), (2, "EE-L/T2", 1.0, "regret in EE-L / ‖T‖²"))
+    for axes, (task, measure, scale, label) in zip(panels, shown, strict=True):
+        regrets: dict[str, list[float]] = {}
+        for one in (one for world in measured for one in world["regrets"]):
+            if (one["task"], one["measure"]) == (task, measure):
+                regrets.setdefault(one["policy"].partition(" (")[0].partition(",")[0], []).append(scale * one["regret"])
+        ordered = sorted(regrets.items(), key=lambda item: float(np.mean(item[1])))
+        for place, (policy, values) in enumerate(ordered):
+            colour = COLOURS[1] if policy == "optimal" else COLOURS[0]
+            axes.plot(values, [-place] * len(values), "o", color=colour, alpha=0.45, markersize=5, markeredgewidth=0)
+            axes.plot(np.mean(values), -place, "|", color=INK, markersize=13, markeredgewidth=1.5)
+        axes.set_yticks([-n for n in range(len(ordered))], [policy for policy, _ in ordered], fontsize=9)
+        axes.set_xlabel(label)
+    return figure
+
+
 def policy_figure(name: str) -> Figure:
     """What a policy makes of the example: the list, or how often each article is at each rank; shares and target."""
     rankings = lists_of(name)
@@ -424,6 +449,7 @@ EXPLANATIONS: dict[str, Callable[[], Figure]] = {
     "awrf-values": awrf_values,
     "bounds": bounds,
     "coverage": coverage,
+    "worlds": worlds,
 }
 WITHOUT_FIGURE = {"mmr"}
 """Policies that compare texts, which the articles of the example do not have."""
