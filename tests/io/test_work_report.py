@@ -23,6 +23,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_work_goes_on_where_nothing_can_be_told_of_it(folder: Path) -> None:
+    (folder / NAME).mkdir()  # so that no file can take the name
+    with reported(folder, "index"):
+        pass
+    with pytest.raises(EvenrankError, match="why it failed"), reported(folder, "index"):
+        raise EvenrankError("why it failed")
+
+
 def test_progress_is_written_while_the_work_is_done(folder: Path) -> None:
     seen = []
     with reported(folder, "index"):

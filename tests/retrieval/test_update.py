@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +15,10 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
+from click.testing import CliRunner
 
 import evenrank
+from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError, InputError
 from evenrank.io.articles import read_articles
 from evenrank.io.faults import FaultLog
@@ -30,7 +33,7 @@ from evenrank.retrieval.update import update_collection
 from evenrank.trec import updated_data
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
-from evenrank.trec.manifest import read_manifest
+from evenrank.trec.manifest import CHANGES, TOPIC_CHANGES, SourceFile, is_changes, read_manifest
 
 WORDS = [f"{first}{last}" for first in "bcdfghjklm" for last in ("ell", "orn", "ast", "ing", "ump", "ield")]
 REGIONS = ["Africa", "Asia", "Europe", "Oceania"]
@@ -222,8 +225,23 @@ def test_updates_give_the_results_of_a_build(tmp_path: Path, seed: int, monkeypa
 def test_articles_of_many_updates_are_put_together(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(updated_data, "MOST_FILES", 1 + seed % 2)
     check_sequence(tmp_path, seed, monkeypatch)
-    data = Collection.open(tmp_path / "updated" / "collection").data
-    assert len(list(data.glob("articles-*.jsonl.gz"))) <= 1 + updated_data.MOST_FILES
+    updated = Collection.open(tmp_path / "updated" / "collection")
+    assert len(list(updated.data.glob("articles-*.jsonl.gz"))) <= 1 + updated_data.MOST_FILES
+    assert sum(map(is_changes, updated.manifest.sources)) <= 1 + updated_data.MOST_FILES
+
+
+def test_files_of_changes_are_named_until_they_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(updated_data, "MOST_FILES", 3)
+    sources, marks = {"corpus": SourceFile("c", 1, None, None)}, set()
+    for number, n_named in enumerate((1, 2, 3, 2, 3, 2, 3), 1):
+        sources = updated_data.with_changes(sources, CHANGES, SourceFile(f"{number}.jsonl", 10, "same", None))
+        assert list(sources) == ["corpus", "changes_1", "changes_2", "changes_3"][: 1 + n_named]
+        assert sum(one.size_bytes for name, one in sources.items() if is_changes(name)) == 10 * number
+        assert sources[list(sources)[-1]].path == f"{number}.jsonl"
+        marks.add(str(sources))
+    assert len(marks) == 7
+    topics = updated_data.with_changes(sources, TOPIC_CHANGES, SourceFile("t.jsonl", 1, "t", None))
+    assert list(topics.items()) == [*sources.items(), ("topic_changes_1", SourceFile("t.jsonl", 1, "t", None))]
 
 
 @pytest.mark.long
@@ -270,7 +288,7 @@ def test_all_faults_are_told_and_nothing_changes(small: Collection, tmp_path: Pa
     before, files = version_of(small.path), sorted(small.path.rglob("*"))
     with pytest.raises(InputError) as error:
         update_collection(small.path, path)
-    assert {fault.line for fault in error.value.faults} == set(range(1, 10))
+    assert [fault.line for fault in error.value.faults] == list(range(1, 10))
     assert {fault.path for fault in error.value.faults} == {str(path)}
     assert version_of(small.path) == before
     assert sorted(small.path.rglob("*")) == files
@@ -326,6 +344,56 @@ def test_a_second_update_keeps_the_articles_of_the_first(small: Collection, tmp_
     assert {articles[page] for page in (7, 53)} == {"This is version 3."}
     assert articles[51] == "This is version 1."
     assert len(articles) == 43
+
+
+def test_a_file_of_changes_in_the_folder_is_not_needed_afterwards(small: Collection) -> None:
+    for number in (1, 2):
+        lines = [{"op": "put", "id": number, "metadata": {"quality_score": 0.25}}]
+        update_collection(small.path, write_lines(small.path / "sync-changes.jsonl", lines))
+    checked = CliRunner().invoke(cli, ["doctor", str(small.path)])
+    assert checked.exit_code == 0, checked.output
+    assert "nothing is damaged" in checked.output
+
+
+def test_a_service_outlives_a_full_disk_and_refuses_what_it_can_never_write(
+    small: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("urllib3", reason="needs the extra wiki")
+    from evenrank.retrieval import sync as service
+    from evenrank.wikipedia.mediawiki.settings import WikiSettings
+
+    away, notes, waits = WikiSettings("http://127.0.0.1:9/w/api.php", "tests@example.org"), list[str](), list[float]()
+    missing = tmp_path / "missing" / "evenrank.prom"
+    keep = service._keep
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        monkeypatch.setattr(service, "_keep", full if len(waits) < 3 else keep)
+        if len(waits) == 4:
+            raise KeyboardInterrupt
+
+    def full(folder: Path, state: service.SyncState) -> None:
+        raise InputError([])
+
+    def follow(folder: Path) -> None:
+        since = "2026-11-18"
+        service.sync(folder, away, since=since, metrics=missing, warn=notes.append, sleep=sleep)
+
+    with pytest.raises(KeyboardInterrupt):
+        follow(small.path)
+    assert waits == [30.0, 60.0, 120.0, 240.0]
+    assert orjson.loads((small.path / service.STATE).read_bytes())["n_failures"] == 4
+    assert sum(note.startswith(f"{missing}: could not be written") for note in notes) == 4
+    monkeypatch.setattr(service, "_keep", full)
+    with pytest.raises(InputError):
+        follow(small.path)
+    released = tmp_path / "releases"
+    evenrank.pack_collection(small.path, released)
+    with pytest.raises(EvenrankError, match="never changed"):
+        follow(released)
+    shutil.rmtree(released / "index-1")
+    with pytest.raises(EvenrankError, match="a part of its release is missing; pack or fetch the release again"):
+        open_index(Collection.open(released))
 
 
 def test_text_ids_keep_their_numbers(tmp_path: Path) -> None:

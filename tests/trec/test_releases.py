@@ -309,6 +309,20 @@ def test_without_a_corpus(made: Path, tmp_path: Path) -> None:
         pack_collection(made, tmp_path / "more")
 
 
+def test_doctor_misses_nothing_that_a_release_does_not_have(tmp_path: Path) -> None:
+    inside, folder = tmp_path / "inside", tmp_path / "releases"
+    words = ["collection", "generate", inside, "--pages", 100, "--topics", 2]
+    assert run(words).returncode == run(["index", inside]).returncode == 0
+    for with_corpus in (True, False):
+        pack_collection(inside, folder, with_corpus=with_corpus)
+        ended = run(["doctor", folder])
+        assert ended.returncode == 0, ended.stdout
+        assert ("/corpus-1/" in ended.stdout) == with_corpus
+    roll_back(folder)
+    (folder / "corpus-1" / "trec_corpus.json.gz").unlink()
+    assert run(["doctor", folder]).returncode == 1
+
+
 def test_a_learned_model_belongs_to_its_release(made: Path, tmp_path: Path) -> None:
     evenrank.learn(made)
     pack_collection(made, tmp_path / "releases")

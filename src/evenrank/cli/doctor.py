@@ -81,13 +81,18 @@ def _check_collection(folder: Path) -> Iterator[Finding]:
 
 
 def _check_sources(folder: Path) -> Iterator[Finding]:
-    """The imported files that lie in the collection's folder: `index` reads the corpus again."""
-    from evenrank.trec.manifest import read_manifest
+    """The imported files that lie in the collection's folder: `index` reads the corpus again, but no changes.
+
+    A folder of releases has the corpus alone, if any.
+    """
+    from evenrank.trec.manifest import CHANGES, TOPIC_CHANGES, has_releases, read_manifest
     from evenrank.trec.sources import md5_of
 
-    for source in read_manifest(folder).sources.values():
+    are_releases = has_releases(folder)
+    for name, source in read_manifest(folder).sources.items():
         path = folder / source.path
-        if not path.is_relative_to(folder):
+        is_elsewhere = not source.path.startswith("corpus-") if are_releases else not path.is_relative_to(folder)
+        if is_elsewhere or name.startswith((CHANGES, TOPIC_CHANGES)):
             continue
         if not path.exists():
             yield Finding(path, "missing", "restore it, or import other files", True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import orjson
 
-from evenrank.errors import hide_passwords, reason_of
+from evenrank.errors import InputError, hide_passwords, reason_of
 from evenrank.io.atomic import atomic_file
 from evenrank.progress import observed
 
@@ -101,5 +101,5 @@ def reported(folder: Path, command: str) -> Iterator[None]:
 def _write(folder: Path, work: Work) -> None:
     """A folder that is no collection yet, or that cannot be written, gets no file: the work itself matters more."""
     if (folder / "manifest.json").is_file():
-        with suppress(OSError), atomic_file(folder / NAME) as file:
+        with suppress(InputError), atomic_file(folder / NAME) as file:
             file.write(orjson.dumps(asdict(replace(work, updated=_now()))))

@@ -22,6 +22,7 @@ from evenrank.io.atomic import atomic_file
 from evenrank.io.work_report import reported
 from evenrank.retrieval.update import update_collection
 from evenrank.trec.collection import Collection
+from evenrank.trec.manifest import refuse_releases
 from evenrank.trec.wiki_changes import MOST_PAGES, api_time, changed_since, read_time, write_wiki_changes
 from evenrank.wikipedia.mediawiki.client import WikiClient
 from evenrank.wikipedia.mediawiki.settings import WikiError, WikiSettings
@@ -163,6 +164,7 @@ def sync(
     receives the state after each round.
     """
     path = Path(folder)
+    refuse_releases(path)
     state, pause, round_number = first_state(path, wiki.api_url, since), FIRST_PAUSE, 0
     with closing(WikiClient(wiki)) as client:
         while True:
@@ -176,11 +178,18 @@ def sync(
                     raise
                 warn(str(error))
                 state = replace(state, n_failures=state.n_failures + 1)
-                _keep(path, state)
+                try:
+                    _keep(path, state)
+                except EvenrankError:
+                    if round_number == 1:  # a folder that can only be read; later it is a full disk, which may get room
+                        raise
                 wait, pause = pause, min(2.0 * pause, LONGEST_PAUSE)
             report(state)
             if metrics is not None:
-                write_metrics(metrics, state)
+                try:
+                    write_metrics(metrics, state)
+                except OSError as error:
+                    warn(f"{metrics}: could not be written: {reason_of(error)}")
             if n_rounds is not None and round_number >= n_rounds:
                 return state
             sleep(wait)

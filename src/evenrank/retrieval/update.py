@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +51,7 @@ from evenrank.trec.dimensions import DIMENSIONS
 from evenrank.trec.import_files import named_from, own_version
 from evenrank.trec.manifest import (
     CHANGES,
+    TOPIC_CHANGES,
     Manifest,
     SourceFile,
     locked_folder,
@@ -65,7 +65,7 @@ from evenrank.trec.manifest import (
     waiting_manifest,
 )
 from evenrank.trec.sources import check_date, md5_of
-from evenrank.trec.updated_data import UpdatedData, write_updated_data
+from evenrank.trec.updated_data import UpdatedData, with_changes, write_updated_data
 from evenrank.wikipedia.annotate.inline import site_names
 
 UPDATED = "updated"
@@ -185,14 +185,13 @@ def _write_data(
             raise input_error(folder, 0, f"could not be written: {reason_of(error)}", "free some space") from error
         raise
     kind = CHANGES if len(data.touched) else TOPIC_CHANGES
-    name = next(f"{kind}{n}" for n in count(1) if f"{kind}{n}" not in earlier.sources)
     source = SourceFile(named_from(folder, path), path.stat().st_size, md5_of(path), None)
     absent = tuple(name for name in earlier.absent if collection.known_dimensions[name].field not in data.fields)
     manifest = replace(
         earlier,
         data_folder=final.name,
         counts={**earlier.counts, **data.counts},
-        sources={**earlier.sources, name: source},
+        sources=with_changes(earlier.sources, kind, source),
         evenrank_version=own_version(),
         files=facts,
         absent=absent,
@@ -200,10 +199,6 @@ def _write_data(
         index_folder="",
     )
     return manifest, data
-
-
-TOPIC_CHANGES = "topic_changes_"
-"""How the names of sources begin that changed topics alone, which an index is not made from."""
 
 
 def _update_index(

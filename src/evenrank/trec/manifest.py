@@ -35,6 +35,8 @@ BESIDE_INDEX = frozenset({*TOPIC_FILES, "page_views.npy", "subjects.jsonl"})
 """Files of a data folder that an index is not made from."""
 CHANGES = "changes_"
 """How the names of sources begin that changed an imported collection: `changes_1`, `changes_2`, …"""
+TOPIC_CHANGES = "topic_changes_"
+"""The same of those that changed topics alone, which an index is not made from."""
 CHECKSUM = "checksum"
 """Key of the checksum of all the other entries."""
 
@@ -260,9 +262,14 @@ def previous_manifest(folder: Path) -> Manifest | None:
         return None
 
 
+def has_releases(folder: Path) -> bool:
+    """Whether it is a folder of releases (`trec.releases`)."""
+    return any(folder.glob("release-*.json"))
+
+
 def refuse_releases(folder: Path) -> None:
-    """EvenrankError for a folder of releases (`trec.releases`), whose versions are made elsewhere."""
-    if any(folder.glob("release-*.json")):
+    """EvenrankError for a folder of releases, whose versions are made elsewhere."""
+    if has_releases(folder):
         fix = "change the collection that they were packed from"
         raise EvenrankError(f"{folder}: a folder of releases, which are never changed ({fix})")
 

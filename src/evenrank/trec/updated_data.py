@@ -5,8 +5,9 @@ Files that stay the same, and the articles of earlier updates, are the same on d
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,11 +47,13 @@ from evenrank.trec.arrays import (
 from evenrank.trec.changes import ChangedArticle, Changes, article_line, packed_lines, read_changes
 from evenrank.trec.collection import SUBJECTS, Collection
 from evenrank.trec.import_files import count_topics
+from evenrank.trec.manifest import SourceFile
 from evenrank.trec.page_rows import PageRows
 
 MOST_FILES = 64
-"""Files of changed articles. An update that would make more puts those of earlier updates together, without articles
-that were replaced since: a collection that is updated every hour takes no more room and time after a year."""
+"""Files of changed articles, and of changes that a manifest names. An update that would make more puts those of earlier
+updates together, without articles that were replaced since: a collection that is updated every hour takes no more room
+and time after a year."""
 HaveArticles = Callable[[NDArray[np.int32]], NDArray[np.bool_]]
 """Which of some pages have an article now."""
 
@@ -89,6 +92,7 @@ def write_updated_data(folder: Path, collection: Collection, path: Path, have_ar
     changes.metadata |= {page: (0, b"{}") for page, has in zip(written, has_metadata, strict=True) if not has}
     names = None if collection.classes is None else NameLists(FIELD)
     metadata = changes.columns(path, collection.dimensions, names, faults)
+    faults.faults.sort(key=lambda fault: fault.line)  # metadata are read last
     faults.raise_if_any()
     _save_articles(folder, collection, changes, known)
     pages = _ChangedPages.of(collection, changes, metadata)
@@ -129,6 +133,18 @@ def write_updated_data(folder: Path, collection: Collection, path: Path, have_ar
         int((is_gone & was_there).sum()),
         int((is_gone & ~was_there).sum()),
     )
+
+
+def with_changes(sources: Mapping[str, SourceFile], kind: str, source: SourceFile) -> dict[str, SourceFile]:
+    """The sources of a collection with one more file of changes; many earlier ones are put together."""
+    earlier = {name: one for name, one in sources.items() if name.startswith(kind)}
+    kept = {name: one for name, one in sources.items() if name not in earlier}
+    if len(earlier) >= MOST_FILES:
+        marks = " ".join(f"{one.size_bytes}:{one.md5}" for one in earlier.values())
+        mark = hashlib.md5(marks.encode(), usedforsecurity=False).hexdigest()
+        joined = SourceFile("earlier changes", sum(one.size_bytes for one in earlier.values()), mark, None)
+        earlier = {f"{kind}1": joined}
+    return {**kept, **earlier, f"{kind}{len(earlier) + 1}": source}
 
 
 def _copied(ids: TextIds | None) -> TextIds | None:

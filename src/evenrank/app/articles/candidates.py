@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from evenrank.app.articles.collection_view import USUAL, dimensions_of, is_about_one_gender, masks_of_rows
 from evenrank.app.articles.kept import Once, kept_record
+from evenrank.app.articles.on_subject import about_place, about_subject, asked_by, with_keywords
 from evenrank.app.articles.user_articles import SourceError, UserArticles, combine_sources
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.budget import kinds_fault
 from evenrank.app.request.question import FIT, NothingFoundError, Question, QuestionError
 from evenrank.app.settings import WebSettings
 from evenrank.core.groups import Dimension, GroupSpace
-from evenrank.core.records import NO_CLASS, WORK_ORDER, Task
+from evenrank.core.records import NO_CLASS, WORK_ORDER, Task, Topic
 from evenrank.core.types import Floats
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.build import (
@@ -170,7 +171,7 @@ def find_matches(
 
     What the words find is remembered: previews, the list itself and its trade-off ask for the same.
     """
-    reading = state.read_ahead.model(question.topic()) if state.read_ahead else None
+    reading = state.read_ahead.model(topic_of(state, question)) if state.read_ahead else None
     if user_articles is not None:
         return _find_matches(state, question, task, user_articles, marks, reading)
     settings = state.settings
@@ -218,11 +219,8 @@ def _find_matches(
         if question.keywords:
             reasons = find_reasons(state.source.model().engine, question.topic(), found.page_ids)
     else:
-        model, topic, floor = state.source.model(), question.topic(), state.settings.relevance_floor
-        matches = word_matches(model, topic, found)
-        found, reasons, _ = keep_to_subject(
-            state.collection, model.engine, topic, found, matches, floor, always=marks.relevant
-        )
+        model, topic, floor = state.source.model(), topic_of(state, question), state.settings.relevance_floor
+        found, reasons = on_subject(state.collection, model, topic, found, floor, marks.relevant)
     question = fit_to_subject(state, question, task, found, is_own)
     settings = build_settings(state, question, task, is_own)
     if question.n_relevant and n_estimated:
@@ -241,6 +239,30 @@ def _find_matches(
     return Matches(prepared, reasons.at(places), question, left_out, choice)
 
 
+def topic_of(state: AppState, question: Question) -> Topic:
+    """What is searched for: the question's words, or those of the field that its title names."""
+    return with_keywords(question.topic(), state.collection.manifest.language)
+
+
+def on_subject(
+    collection: Collection, model: RelevanceModel, topic: Topic, found: Found, floor: float, always: Sequence[int]
+) -> tuple[Found, Reasons]:
+    """The pages that are about a subject, with reasons; a floor of 0 leaves out nothing but pages that are no articles.
+
+    Pages of `always` are about it whatever they say.
+    """
+    matches, engine = word_matches(model, topic, found), model.engine
+    of_place = about_place(engine, topic, found.page_ids) if floor > 0 else None
+    is_sure = of_place is not None and not asked_by(topic).is_of_gender
+    sure = (*always, *(of_place.tolist() if is_sure and of_place is not None else ()))
+    found, reasons, _ = keep_to_subject(collection, engine, topic, found, matches, floor, always=sure)
+    if floor <= 0:
+        return found, reasons
+    is_about = about_subject(engine, topic, found.page_ids) if of_place is None else np.isin(found.page_ids, of_place)
+    kept = np.flatnonzero(is_about | np.isin(found.page_ids, always))
+    return found.take(kept), reasons.at(kept)
+
+
 def find_by_words(
     state: AppState, question: Question, marks: Marks, reading: RelevanceModel | None
 ) -> tuple[Found, ModelChoice]:
@@ -249,7 +271,7 @@ def find_by_words(
 
     A page has the score and the probability of the rank it comes to, so a list ends where it would end without.
     """
-    topic, ahead = question.topic(), state.read_ahead
+    topic, ahead = topic_of(state, question), state.read_ahead
     found = state.learned().source.find(topic)
     choice = ahead.source.choice if ahead and reading else state.source.choice
     if not marks.relevant and not marks.not_relevant and reading is None:

@@ -37,6 +37,7 @@ from evenrank.app.storage.shares import PREFIX
 from evenrank.app.storage.store import LIMITS, limit_of
 from evenrank.errors import EvenrankError
 from evenrank.io.work_report import read_work
+from evenrank.trec.manifest import has_releases
 
 LOG = logging.getLogger("evenrank.app")
 COOKIE = "admin"
@@ -110,7 +111,7 @@ STARTED: list[subprocess.Popen[bytes]] = []
 def jobs_of(state: AppState) -> dict[str, list[str]]:
     """Commands on the collection that an administrator may start, by name; none where it cannot be written."""
     folder, settings = state.collection.path, state.settings
-    if not os.access(folder, os.W_OK) or any(folder.glob("release-*.json")):
+    if not os.access(folder, os.W_OK) or has_releases(folder):
         return {}
     jobs = {"index": ["index", str(folder)], "vectors": ["index", str(folder), "--dense"]}
     if settings.wiki_api:

@@ -20,7 +20,7 @@ from evenrank.retrieval.engine.protocol import Engine, IndexLayout, UpdatingEngi
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
 from evenrank.trec.arrays import CLASS_FILES
 from evenrank.trec.collection import Collection
-from evenrank.trec.manifest import BUILD_FILE, is_changes, is_index_complete, previous_manifest
+from evenrank.trec.manifest import BUILD_FILE, has_releases, is_changes, is_index_complete, previous_manifest
 
 DEFAULT_ADDRESS = "tantivy"
 """The engine of an index unless another is named: a folder on this machine."""
@@ -246,6 +246,8 @@ def open_index(collection: Collection) -> Engine:
     folder = index_folder(collection)
     state = read_state(folder)
     run = f"run: evenrank index {collection.path}"
+    if has_releases(collection.path):
+        run = "a part of its release is missing; pack or fetch the release again"
     if state is None:
         if unfinished := [built for built in built_folders(collection.path) if not is_index_complete(built)]:
             raise NoIndexError(f"{unfinished[-1]}: the index is not finished ({run}; it resumes)")
