@@ -23,7 +23,6 @@ WITH_EXAMPLES = [page for page in PAGES if examples.BLOCK.search(page.read_text(
 COMPLETE = (
     "../README.md",
     "tutorial/score-a-run.md",
-    "tutorial/fair-list.md",
     "how-to/install.md",
     "how-to/your-data.md",
     "how-to/campaigns.md",
