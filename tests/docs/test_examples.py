@@ -67,7 +67,7 @@ BESIDE = {"how-to/campaigns.md": ("golden_2019", "golden_2020", "golden_fairweb"
 """Folders of `tests/` that the commands of a page find beside them."""
 
 
-@pytest.mark.parametrize("name", (*COMPLETE, *NEEDS))
+@pytest.mark.parametrize("name", [*COMPLETE, *NEEDS])
 def test_page_shows_what_comes_out(name: str, tmp_path: Path) -> None:
     if name in NEEDS:
         if not NEEDS[name].exists():
