@@ -27,7 +27,9 @@ from evenrank.retrieval.query.confirmation import forms_of_name, names_in_title
 from evenrank.retrieval.query.evidence import have_terms
 from evenrank.retrieval.query.past import GONE, HISTORY, LAST_YEAR
 from evenrank.retrieval.query.people import (
+    NOT_A_PLURAL,
     are_biographies,
+    defining_nouns,
     defining_words,
     kind_of_title,
     named_kinds,
@@ -97,6 +99,9 @@ _NOT_THEMSELVES = re.compile(
     r"mother|father|brother|sister|mistress|child|cousin|nephew|niece|grandson|granddaughter)\b"
 )
 """What follows speaks no longer of what somebody is."""
+_KNOWN_FOR = re.compile(r"\b(?:best|known|noted)\b")
+_NOT_ITSELF = re.compile(r"\b(?:based on|named after|used by|similar to|opposite)\b")
+"""What follows speaks of another thing."""
 _AFTER_HEAD = re.compile(r",|\s\(|\s(?:of|in|at|on|for|by|and)\s")
 _OF = frozenset(("of", "to", "under", "by"))
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d{2}|[1-9]\d{2}(?= (?:AD|BC|CE|BCE)\b))\b")
@@ -147,7 +152,7 @@ class ReadPage:
     def said(self) -> list[str]:
         """What comes after the verb of the first sentence; of a person, only what they are."""
         said = _VERB.split(self.plain, maxsplit=1)[-1]
-        return words_in(_NOT_THEMSELVES.split(said, maxsplit=1)[0] if self.is_person else said)
+        return words_in((_NOT_THEMSELVES if self.is_person else _NOT_ITSELF).split(said, maxsplit=1)[0])
 
     @cached_property
     def about(self) -> list[str]:
@@ -165,6 +170,11 @@ class ReadPage:
     def defining(self) -> list[str]:
         """The noun phrase after "is a"."""
         return words_in(" ".join(defining_words(self.text)))
+
+    @cached_property
+    def nouns(self) -> list[str]:
+        """Words of that phrase which name the thing itself."""
+        return words_in(" ".join(defining_nouns(self.text)))
 
     @cached_property
     def opening(self) -> list[str]:
@@ -192,11 +202,13 @@ class Field(NamedTuple):
         if self.is_people:
             return page.is_person and self.words.among(page.own)
         if self.is_defining:
-            said = page.defining or page.title_without_places
+            nouns = page.defining if self.search else page.nouns  # a university town is a town
+            said = nouns or page.title_without_places
             return not page.is_person and self.words.among(said) and not self.others.among(said)
         if page.is_person:
             return (self.people if self.people.whole else self.words).among(page.said)
-        return self.words.among(page.about) and not self.others.among(page.defining)
+        about = [word for word in page.about if not names_people(word)]  # used by writers is not literature
+        return self.words.among(about) and not self.others.among(page.defining)
 
 
 @cache
@@ -219,7 +231,9 @@ def known_fields() -> Mapping[str, Field]:
 def field_of(word: str) -> Field:
     """The field that a word of a title names: one of the list, or whatever has the word."""
     known = known_fields()
-    return known.get(word) or known.get(singular(word)) or Field(forms_of(word), is_people=names_people(word))
+    is_people, is_thing = names_people(word), singular(word) != word and not NOT_A_PLURAL.search(word)
+    field = Field(forms_of(word), is_defining=is_thing and not is_people, is_people=is_people)
+    return known.get(word) or known.get(singular(word)) or field
 
 
 @cache
@@ -416,7 +430,7 @@ def _mentions(title: str) -> tuple[tuple[Words, ...], re.Pattern[str], bool]:
     words = list(next(iter(names_in_title(title)), words))
     forms = [forms_of(word) for word in words]
     any_of = ["|".join([*map(re.escape, one.whole), *(rf"{re.escape(b)}\w*" for b in one.beginnings)]) for one in forms]
-    mention = re.compile(r"\W+".join(rf"\b(?:{one})s?\b" for one in any_of[-2:]))
+    mention = re.compile(r"(?<!post[-– ])" + r"\W+".join(rf"\b(?:{one})s?\b" for one in any_of[-2:]))
     return tuple(forms), mention, len(words) > 1 and all(word[:1].isupper() for word in title.split())
 
 
@@ -430,7 +444,8 @@ def prominence(topic: Topic, page: ReadPage) -> int:
     if _PERIOD.match(page.name):
         return 0
     words, mention, is_name = _mentions(topic.title)
-    if all(word.among(page.head) for word in words) and mention.search(f"{page.name} {page.plain}".lower()):
+    first = f"{page.name} {_KNOWN_FOR.split(page.plain, maxsplit=1)[0] if page.is_person else page.plain}".lower()
+    if all(word.among(page.head) for word in words) and mention.search(first):
         return most
     keywords = [split_words(keyword) for keyword in topic.keywords]
     if not is_name and any(has_keyword([*page.title, *page.defining], keyword) for keyword in keywords):
@@ -450,7 +465,9 @@ def about_place(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> ND
     if not any(kept):
         words = [forms_of(word) for word in asked.words]
         counts = [min((sum(one.among([w]) for w in page.opening) for one in words), default=0) for page, _ in pages]
-        kept = _most_prominent([count if there else 0 for count, (_, there) in zip(counts, pages, strict=True)])
+        is_thing = any(field.is_defining for field in asked.fields)
+        is_possible = [there and not (is_thing and page.is_person) for page, there in pages]
+        kept = _most_prominent([count * possible for count, possible in zip(counts, is_possible, strict=True)])
     return possible[np.array(kept, bool)] if any(kept) else None
 
 
@@ -503,9 +520,8 @@ def _of_kind(
     sought = [forms_of(word) for word in words if singular(word) != kind and not gender_words(word)]
     has_all = [all(one.among(page.said if page.is_person else page.head) for one in sought) for page in pages]
     if names_people(kind) or kind == BIOGRAPHY:
-        if not sought:
-            return [has_all]
-        is_own = [_is_called(page, {kind, *named_kinds(topic, engine)}) for page in pages]
+        kinds = {kind, *named_kinds(topic, engine)}
+        is_own = [kind == BIOGRAPHY or _is_called(page, kinds) for page in pages]
         return [[own and has for own, has in zip(is_own, has_all, strict=True)], has_all]
     tiers = []
     for kinds in ({kind}, {kind, *named_kinds(topic, engine)}):
@@ -516,8 +532,9 @@ def _of_kind(
 
 
 def _is_called(page: ReadPage, kinds: Collection[str]) -> bool:
-    """Whether somebody is called one of some kinds of people; any player or athlete is one of the other."""
-    return any(singular(word) in kinds for word in page.own) or "player" in kinds
+    """Whether somebody is called one of some kinds of people, of which a field may have more; a pitcher is a player."""
+    is_one = any(singular(word) in kinds for word in page.own)
+    return is_one or "player" in kinds or any(field_of(kind).words.among(page.own) for kind in kinds)
 
 
 def _is_thing(page: ReadPage, classes: Collection[str], kinds: Collection[str]) -> bool:
