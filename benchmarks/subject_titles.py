@@ -7,7 +7,8 @@ list that the app makes with its defaults are printed with the first words of th
 asks for (`ranking/subject.py`) were made while reading the first twenty; the next twenty, then subjects 41 to 60, and
 then those to 80 were fixed before they were read. All of these were at hand when the rules of the app
 (`app/articles/on_subject.py`) were made. Of the titles without keywords the first 32, twenty and then twelve of one
-country or gender, were fixed before they were read, and the rules were corrected after that; so were the next 32.
+country or gender, were fixed before they were read, and the rules were corrected after that; so were the next 32. The last twelve were
+fixed and read when the rules were finished.
 """
 
 from __future__ import annotations
@@ -170,6 +171,18 @@ Argentine cinema
 Geography of Chile
 Music of Portugal
 Dutch painters
+Swedish painters
+Polish cinema
+Irish politicians
+Geography of Kenya
+History of Sweden
+Korean music
+Women in medicine
+Women cyclists
+Italian football
+Thai politics
+Colombian writers
+Women's volleyball
 """
 
 
