@@ -6,9 +6,8 @@ DIR is a collection of `../shared/data/wikipedia-sample` with an index. Of each 
 list that the app makes with its defaults are printed with the first words of their text. The rules about what a title
 asks for (`ranking/subject.py`) were made while reading the first twenty; the next twenty, then subjects 41 to 60, and
 then those to 80 were fixed before they were read. All of these were at hand when the rules of the app
-(`app/articles/on_subject.py`) were made. Of the titles without keywords the first 32, twenty and then twelve of one
-country or gender, were fixed before they were read, and the rules were corrected after that; so were the next 32. The last twelve were
-fixed and read when the rules were finished.
+(`app/articles/on_subject.py`) were made. Titles without keywords were fixed before they were read: 32 and 32, after
+each of which the rules were corrected, and the last twelve, after which they were not.
 """
 
 from __future__ import annotations
