@@ -233,7 +233,7 @@ def protocols_page() -> str:
         if setting.name not in ("name", "summary"):
             values = " | ".join(_shown(getattr(protocol, setting.name)) for protocol in PROTOCOLS.values())
             lines.append(f"| `{setting.name}` | {values} | {_one_line(setting.explanation)} |")
-    return "\n".join([*lines, *_campaigns()])
+    return "\n".join([*lines, "", NOTES["protocols"]["differences"].strip(), *_campaigns()])
 
 
 def _campaigns() -> Iterator[str]:

@@ -131,6 +131,22 @@ def test_few_things_take_the_focus(open_page: Callable[..., Page]) -> None:
     assert page.evaluate(f"({FOCUSABLE})().length") <= MOST_FOCUSABLE
 
 
+@pytest.mark.parametrize("screen", HIGHEST, ids=["desktop", "phone"])
+def test_missing_articles_are_rows_like_the_others(open_page: Callable[..., Page], screen: tuple[int, int]) -> None:
+    page = open_page()
+    page.set_viewport_size({"width": screen[0], "height": screen[1]})
+    make(page, "lists", QUESTIONS[0])
+    page.goto(f"{page.url}/missing")
+    rows = page.locator("table.articles tbody tr")
+    assert rows.first.evaluate("row => row.getBoundingClientRect().y") < HIGHEST[screen]
+    assert max(rows.evaluate_all("rows => rows.map(row => row.getBoundingClientRect().height)")) <= MOST_HIGH
+    rows.nth(0).locator(".title").focus()
+    page.keyboard.press("ArrowDown")
+    expect(rows.nth(1).locator(".title")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(rows.nth(1).locator("td a").first).to_be_focused()
+
+
 def test_arrow_keys_move_between_articles(open_page: Callable[..., Page]) -> None:
     page = open_page()
     make(page, "lists", QUESTIONS[0])

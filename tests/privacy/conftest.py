@@ -21,6 +21,8 @@ from evenrank.trec.import_files import ImportFiles, import_collection
 from tests.app.conftest import UNLIMITED
 
 N_PEOPLE = 480
+N_MISSING = 60
+"""People without an article, who have the region and gender of the first ones with one."""
 REGIONS = ("Africa", "Europe")
 SEED = 11
 
@@ -35,23 +37,27 @@ def are_women(seed: int = SEED) -> np.ndarray:
 
 
 def make_people(folder: Path, women: np.ndarray) -> Collection:
-    """Sculptors with the same words, class and length, half of whom are of one region; who is a woman is given."""
-    metadata, corpus = [], []
+    """Sculptors with the same words, class and length, half of whom are of one region; who is a woman is given. Some
+    others have no article."""
+    metadata, corpus, subjects = [], [], []
     for person, is_woman in enumerate(women.tolist()):
+        groups = {"geographic_locations": [REGIONS[person % 2]], "gender": ["female" if is_woman else "male"]}
         metadata.append(
             {
                 "page_id": person + 1,
                 "quality_score": 0.1,
                 "quality_score_disc": "Stub",
-                "geographic_locations": [REGIONS[person % 2]],
-                "gender": ["female" if is_woman else "male"],
+                **groups,
             }
         )
         text = f"{title_of(person)} is a sculptor. The sculptor works in bronze and stone."
         corpus.append({"id": person + 1, "title": title_of(person), "url": "", "text": text})
-    for name, records in (("metadata", metadata), ("corpus", corpus)):
+        if person < N_MISSING:
+            about = {"item": f"Q{person + 1}", "label": title_of(1000 + person), "description": "sculptor", "wikis": 2}
+            subjects.append({**about, "articles": {"dewiki": title_of(1000 + person)}, "fields": groups})
+    for name, records in (("metadata", metadata), ("corpus", corpus), ("subjects", subjects)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-    files = ImportFiles(metadata=folder / "metadata.jsonl", corpus=folder / "corpus.jsonl")
+    files = ImportFiles(folder / "metadata.jsonl", corpus=folder / "corpus.jsonl", subjects=folder / "subjects.jsonl")
     collection = import_collection(folder / "collection", files)
     build_index(collection, FaultLog(), n_threads=1).close()
     return collection

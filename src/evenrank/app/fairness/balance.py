@@ -29,6 +29,9 @@ SMALL_SHARE = 0.0995
 """Shares below it have one decimal more, as on pages."""
 PUBLIC_CERTIFICATE = ("relevance_share",)
 """Figures of a certificate in which groups do not enter."""
+SUM_DECIMALS = 12
+"""Decimals of sums over groups of people: the last bit depends on who is in which group, and where a figure is rounded
+in the middle between two others, anybody could see that bit."""
 DECIMALS, LOSS_DECIMALS, CURVE_DECIMALS = 2, 3, 3
 """Decimals of figures that genders enter, of EE-L, and of the trade-off's relevance and AWRF: as many as pages show."""
 
@@ -74,6 +77,9 @@ class Balance:
     """Whether the attention reveals individuals, however many people there are: `focuses_on_people`."""
     left_out: tuple[Dimension, ...] = ()
     """Dimensions that describe people and that the figures leave out."""
+    open_totals: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    """Exposure and articles by the other dimensions alone, added up as if there were no more; None where that is not
+    known, and `public` adds up those of the cells."""
 
     @property
     def unknown_share(self) -> float:
@@ -102,20 +108,22 @@ class Balance:
         if not personal:
             return self
         exposure, goal, n_articles = (
-            _without_people(values, self.space) for values in (self.exposure, self.goal, self.n_articles)
+            without_people(values, self.space) for values in (self.exposure, self.goal, self.n_articles)
         )
+        if self.open_totals is not None:
+            exposure, n_articles = (values.copy() for values in self.open_totals)
         if not self.counts_unknown:
             goal[0] = n_articles[0] = 0.0
             goal /= goal.sum() if goal.sum() > 0 else 1.0
-        space = self.space.part(dimension.name for dimension in self.space.dimensions if not dimension.is_personal)
         return replace(
             self,
-            space=space,
+            space=public_part(self.space),
             exposure=exposure,
             goal=goal,
             n_articles=n_articles,
             is_focused=False,
             left_out=personal,
+            open_totals=None,
         )
 
     def by_dimension(self, name: str) -> list[GroupBalance]:
@@ -235,17 +243,23 @@ def list_balance(
     is_partial: bool = False,
 ) -> Balance:
     """The balance of one work list."""
-    alignment = page_alignment(collection, page_ids, space, question.within)
     attention = question.weights(len(page_ids))
-    exposure = alignment.total(attention)
+
+    def totals(part: GroupSpace) -> tuple[Alignment, NDArray[np.float64], NDArray[np.float64]]:
+        alignment = page_alignment(collection, page_ids, part, question.within)
+        exposure = alignment.total(attention)
+        return alignment, exposure / max(exposure.sum(), 1e-12), alignment.total()
+
+    (alignment, exposure, n_articles), public = totals(space), public_part(space)
     return Balance(
         space,
-        exposure / max(exposure.sum(), 1e-12),
+        exposure,
         goal,
-        alignment.total(),
+        n_articles,
         counts_unknown=False,
         is_partial=is_partial,
         is_focused=focuses_on_people(question, alignment, attention, space),
+        open_totals=totals(public)[1:] if 0 < len(public.dimensions) < len(space.dimensions) else None,
     )
 
 
@@ -329,7 +343,7 @@ def closeness_range(balance: Balance) -> ClosenessRange | None:
     n_others = sum(not dimension.is_personal for dimension in balance.space.dimensions) - len(public)
     if not public or n_others or space.n_groups > MAX_CELLS:
         return None
-    exposure, goal = (_without_people(values, balance.space) for values in (balance.exposure, balance.goal))
+    exposure, goal = (without_people(values, balance.space) for values in (balance.exposure, balance.goal))
     unknown = {one.heading: float(space.margin(exposure, one.name)[0]) for one in public}
     heading, share = max(unknown.items(), key=lambda item: item[1])
     drops = not balance.counts_unknown
@@ -349,10 +363,15 @@ def _awrf(balance: Balance) -> float:
     return awrf(has, wanted) if has.sum() > 0 and wanted.sum() > 0 else 0.0
 
 
-def _without_people(values: NDArray[np.float64], space: GroupSpace) -> NDArray[np.float64]:
+def without_people(values: NDArray[np.float64], space: GroupSpace) -> NDArray[np.float64]:
     """Values by group, summed over the dimensions that describe people."""
     axes = tuple(axis for axis, dimension in enumerate(space.dimensions) if dimension.is_personal)
-    return np.array(values.reshape(space.shape).sum(axis=axes).reshape(-1))
+    return np.array(values.reshape(space.shape).sum(axis=axes).reshape(-1)).round(SUM_DECIMALS)
+
+
+def public_part(space: GroupSpace) -> GroupSpace:
+    """The dimensions that do not describe people."""
+    return space.part(dimension.name for dimension in space.dimensions if not dimension.is_personal)
 
 
 def public_certificate(certificate: Mapping[str, float], space: GroupSpace, has_few_people: bool) -> dict[str, float]:

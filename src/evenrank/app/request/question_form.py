@@ -19,6 +19,7 @@ from evenrank.app.articles.candidates import build_settings, find_matches, read_
 from evenrank.app.articles.collection_view import dimensions_of
 from evenrank.app.articles.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
 from evenrank.app.articles.user_articles import SourceReport, UserArticles
+from evenrank.app.fairness.balance import page_alignment, public_part, without_people
 from evenrank.app.fairness.disclosure import Disclosure, disclosure_for
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
@@ -206,28 +207,32 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
     is_own = user_articles is not None and user_articles.is_restricting
     settings = build_settings(state, replace(question, goal="field"), task, is_own)
     rule = disclosure_for(state, question)
-    field = target_of(candidates, task, target.space, settings).values
+    space, field, goal = target.space, target_of(candidates, task, target.space, settings).values, target.values
+    hidden = [dimension for dimension in space.dimensions if dimension.is_personal and rule.hides_people]
+    if hidden:
+        field, goal, space = without_people(field, space), without_people(goal, space), public_part(space)
+    if hidden and space.dimensions:
+        alignment = page_alignment(state.collection, candidates.page_ids, space, question.within)
+        candidates = replace(candidates, alignment=alignment)
     counts = candidates.alignment.total()
     tables: list[tuple[str, list[GoalRow] | None]] = []
     known: dict[str, float] = {}
-    withheld = set()
+    withheld = {dimension.name for dimension in hidden}
     for dimension in target.space.dimensions:
-        if dimension.is_personal and (
-            rule.hides_people or hide_people(target.space.margin(counts, dimension.name)).any()
-        ):
+        if dimension.is_personal and (dimension in hidden or hide_people(space.margin(counts, dimension.name)).any()):
             withheld.add(dimension.name)
             tables.append((dimension.heading, None))
             continue
-        shares, goals = (target.space.margin(values, dimension.name) for values in (field, target.values))
+        shares, goals = (space.margin(values, dimension.name) for values in (field, goal))
         labels = dimension.readable_scored_groups
         rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
         saved = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
         tables.append((dimension.heading, sorted(saved, key=lambda row: -row.goal)))
-        n_of_group = target.space.margin(counts, dimension.name)
+        n_of_group = space.margin(counts, dimension.name)
         known[dimension.heading] = float(n_of_group[int(dimension.has_unknown) :].sum() / n_of_group.sum())
     found = [
-        (one.dimension, readable(one, target.space), one.share)
-        for one in field_concentrations(state.collection, candidates, target.space, settings)
+        (one.dimension, readable(one, space), one.share)
+        for one in field_concentrations(state.collection, candidates, space, settings)
         if one.dimension not in withheld
     ]
     most = (question.length or state.settings.list_length) if task == 1 else len(candidates)
