@@ -10,6 +10,8 @@ import pytest
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MOST_WORDS = 1500
 MOST_OF_A_DECISION = 400
+MOST_OF_AN_EXPLANATION = 550
+"""With a figure or two, as much as two screens of 1280 × 800 show."""
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "reference" not in page.relative_to(DOCS).parts)
 EXPLANATIONS = sorted((DOCS / "explanation").glob("*.md"))
 DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
@@ -30,6 +32,11 @@ def test_a_decision_is_shorter(page: Path) -> None:
     text = page.read_text("utf-8")
     assert words(text) <= MOST_OF_A_DECISION
     assert re.search(r"(?m)^(\*Decided on|20\d\d-\d\d-\d\d$|\*20)", text)
+
+
+@pytest.mark.parametrize("page", EXPLANATIONS, ids=lambda page: page.stem)
+def test_an_explanation_fits_two_screens(page: Path) -> None:
+    assert page.name == TABLE_OF_CLAIMS or len(page.read_text("utf-8").split()) <= MOST_OF_AN_EXPLANATION
 
 
 @pytest.mark.parametrize("page", EXPLANATIONS, ids=lambda page: page.stem)
