@@ -12,6 +12,8 @@ MOST_WORDS = 1500
 MOST_OF_A_DECISION = 400
 MOST_OF_AN_EXPLANATION = 550
 """With a figure or two, as much as two screens of 1280 × 800 show."""
+MOST_OF_ALL_GUIDES = 15_700
+"""Words of how-to guides and tutorials, code and tables included."""
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "reference" not in page.relative_to(DOCS).parts)
 EXPLANATIONS = sorted((DOCS / "explanation").glob("*.md"))
 DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
@@ -25,6 +27,11 @@ def words(text: str) -> int:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_a_page_outside_the_reference_is_short(page: Path) -> None:
     assert words(page.read_text("utf-8")) <= MOST_WORDS
+
+
+def test_the_guides_are_short_together() -> None:
+    guides = [page for page in PAGES if page.parent.name in ("how-to", "tutorial")]
+    assert sum(len(page.read_text("utf-8").split()) for page in guides) <= MOST_OF_ALL_GUIDES
 
 
 @pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
