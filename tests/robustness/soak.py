@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import re
 import secrets
 import subprocess
 import sys
@@ -227,10 +228,18 @@ def left_open(process: int, port: int, idle: Counter[str]) -> Counter[str]:
     deadline = time.monotonic() + SETTLING_SECONDS
     while True:
         assert get(port, "/")[0] == 200
-        left = open_files(process) - idle
+        left = unversioned(open_files(process)) - unversioned(idle)
         if not leaks(left) or time.monotonic() > deadline:
             return left
         time.sleep(2.0)
+
+
+def unversioned(names: Counter[str]) -> Counter[str]:
+    """Descriptors by the names of files without the number of their version, as `data-12` and `index-12` have it."""
+    found: Counter[str] = Counter()
+    for name, number in names.items():
+        found[re.sub(r"(-[0-9a-f]*\d[0-9a-f]*)+(?=$|\.npy$)", "", name)] += number
+    return found
 
 
 def leaks(left: Counter[str]) -> dict[str, int]:
