@@ -10,6 +10,8 @@ import pytest
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MOST_WORDS = 1500
 MOST_OF_A_DECISION = 400
+MOST_OF_AN_EXPLANATION = 550
+"""With a figure or two, as much as two screens of 1280 × 800 show."""
 MOST_OF_ALL_GUIDES = 15_500
 """Words of how-to guides and tutorials, code and tables included."""
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "reference" not in page.relative_to(DOCS).parts)
@@ -37,6 +39,12 @@ def test_a_decision_is_shorter(page: Path) -> None:
     text = page.read_text("utf-8")
     assert words(text) <= MOST_OF_A_DECISION
     assert re.search(r"(?m)^(\*Decided on|20\d\d-\d\d-\d\d$|\*20)", text)
+
+
+@pytest.mark.parametrize("page", EXPLANATIONS, ids=lambda page: page.stem)
+def test_an_explanation_fits_two_screens(page: Path) -> None:
+    is_table_of_claims = page.stem == "evidence"
+    assert is_table_of_claims or len(page.read_text("utf-8").split()) <= MOST_OF_AN_EXPLANATION
 
 
 @pytest.mark.parametrize("page", EXPLANATIONS, ids=lambda page: page.stem)
