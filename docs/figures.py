@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,8 @@ RELEVANCE = {
 """Article → probability that it is relevant; the first letter names its region."""
 REGIONS = {"E": "Europe", "A": "Asia", "F": "Africa"}
 COLOUR = {"Europe": COLOURS[0], "Asia": COLOURS[5], "Africa": COLOURS[2]}
+LETTERING = {"Europe": "white", "Asia": INK, "Africa": "white"}
+"""What can be read on the colour of a region."""
 GROUPS = {article: REGIONS[article[0]] for article in RELEVANCE}
 RELEVANT_SHARE = {"Europe": 0.67, "Asia": 0.18, "Africa": 0.15}
 WORLD = {"Europe": 0.19, "Asia": 0.50, "Africa": 0.31}
@@ -71,7 +74,8 @@ def stack(axes: Axes, place: float, parts: Mapping[str, float], height: float = 
     for region, share in parts.items():
         axes.barh(place, share, left=left, height=height, color=COLOUR[region], edgecolor="white")
         if share > 0.06:
-            axes.text(left + share / 2, place, f"{share:.0%}", ha="center", va="center", color="white", fontsize=9)
+            ink = LETTERING[region]
+            axes.text(left + share / 2, place, f"{share:.0%}", ha="center", va="center", color=ink, fontsize=9)
         left += share
 
 
@@ -97,8 +101,9 @@ def legend(axes: Axes) -> None:
 def strip(axes: Axes, place: float, ranking: Sequence[str]) -> None:
     """A ranking from left to right, each article in the colour of its region."""
     for rank, article in enumerate(ranking):
-        axes.barh(place, 0.92, left=rank + 0.54, height=0.8, color=COLOUR[GROUPS[article]])
-        axes.text(rank + 1, place, article, ha="center", va="center", color="white", fontsize=9)
+        region = GROUPS[article]
+        axes.barh(place, 0.92, left=rank + 0.54, height=0.8, color=COLOUR[region])
+        axes.text(rank + 1, place, article, ha="center", va="center", color=LETTERING[region], fontsize=9)
 
 
 def bare(axes: Axes, ranks: int = LENGTH) -> None:
@@ -118,8 +123,9 @@ def exposure() -> Figure:
     top.bar(range(1, LENGTH + 1), weights, color=[COLOUR[GROUPS[article]] for article in ranking], width=0.86)
     for rank, (article, weight) in enumerate(zip(ranking, weights, strict=True), 1):
         top.text(rank, float(weight) + 0.02, f"{weight:.2f}", ha="center", fontsize=8, color=FAINT)
-        top.text(rank, 0.04, article, ha="center", color="white", fontsize=9)
+        top.text(rank, 0.04, article, ha="center", color=LETTERING[GROUPS[article]], fontsize=9)
     bare(top)
+    top.set_ylim(0, 1.12)
     top.set_yticks([])
     top.set_xlabel("rank")
     top.set_title("Attention by rank")
@@ -192,15 +198,15 @@ def bound() -> Figure:
     axes.hist(scores, bins=60, color="#c9d6df", density=True)
     lines = {
         "by relevance": (_score(np.array(top), probability, ideal, region, weights, wanted), COLOURS[1], 0.9),
-        "optimal": (float(certificate["score"]), COLOURS[0], 0.35),
+        "optimal": (float(certificate["score"]), COLOURS[0], 0.4),
         "proved bound": (float(certificate["upper_bound"]), INK, 0.55),
     }
     height = axes.get_ylim()[1]
     for name, (value, colour, level) in lines.items():
         axes.axvline(value, color=colour, linewidth=2)
-        side = "left" if name == "proved bound" else "right"
-        gap = 0.004 if side == "left" else -0.004
-        axes.text(value + gap, level * height, f"{name} {value:.4f}", color=colour, ha=side, va="top", fontsize=9)
+        side = "right" if name == "by relevance" else "left"
+        place = value - 0.004 if side == "right" else float(certificate["upper_bound"]) + 0.004
+        axes.text(place, level * height, f"{name} {value:.4f}", color=colour, ha=side, va="top", fontsize=9)
     assert best <= float(certificate["upper_bound"]) + 1e-12
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -360,20 +366,29 @@ def worlds() -> Figure:
     """Regret of every policy, a dot for each world: lists on the left, sequences on the right."""
     measured = json.loads(WORLDS.read_text("utf-8"))["worlds"]
     figure, panels = new_figure(7.4, 3.4, 1, 2)
-    shown = ((1, "mean over depths", 100.0, "regret of lists, % of Score"), (2, "EE-L/T2", 1.0, "regret in EE-L / ‖T‖²"))
+    shown = (
+        (1, "mean over depths", 100.0, "regret of lists, % of Score"),
+        (2, "EE-L/T2", 1.0, "regret in EE-L / ‖T‖²"),
+    )
     for axes, (task, measure, scale, label) in zip(panels, shown, strict=True):
-        regrets: dict[str, list[float]] = {}
+        by_policy: dict[str, list[float]] = defaultdict(list)
         for one in (one for world in measured for one in world["regrets"]):
             if (one["task"], one["measure"]) == (task, measure):
-                regrets.setdefault(one["policy"].partition(" (")[0].partition(",")[0], []).append(scale * one["regret"])
-        ordered = sorted(regrets.items(), key=lambda item: float(np.mean(item[1])))
-        for place, (policy, values) in enumerate(ordered):
-            colour = COLOURS[1] if policy == "optimal" else COLOURS[0]
-            axes.plot(values, [-place] * len(values), "o", color=colour, alpha=0.45, markersize=5, markeredgewidth=0)
-            axes.plot(np.mean(values), -place, "|", color=INK, markersize=13, markeredgewidth=1.5)
-        axes.set_yticks([-n for n in range(len(ordered))], [policy for policy, _ in ordered], fontsize=9)
+                by_policy[one["policy"].partition(" (")[0].partition(",")[0]].append(scale * one["regret"])
+        dots(axes, by_policy)
         axes.set_xlabel(label)
     return figure
+
+
+def dots(axes: Axes, by_policy: Mapping[str, Sequence[float]]) -> None:
+    """A row of dots for each policy, the smallest mean on top, with a bar at the mean."""
+    ordered = sorted(by_policy, key=lambda policy: float(np.mean(by_policy[policy])))
+    for place, policy in enumerate(ordered):
+        values = by_policy[policy]
+        colour = COLOURS[1] if policy == "optimal" else COLOURS[0]
+        axes.plot(values, [-place] * len(values), "o", color=colour, alpha=0.45, markersize=5, markeredgewidth=0)
+        axes.plot(np.mean(values), -place, "|", color=INK, markersize=13, markeredgewidth=1.5)
+    axes.set_yticks([-n for n in range(len(ordered))], ordered, fontsize=9)
 
 
 def policy_figure(name: str) -> Figure:

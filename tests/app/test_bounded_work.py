@@ -21,7 +21,8 @@ from evenrank.app.middleware.limits import LimitBodies
 from evenrank.app.request.capacity import Capacity
 from evenrank.app.state import AppState
 from evenrank.app.storage import saved_request as kept
-from evenrank.scoring import feedback
+from evenrank.scoring import topic_stats
+from tests.app.conftest import posted
 from tests.app.test_ownership import person_client
 from tests.desk_collections import QUESTION
 
@@ -46,6 +47,31 @@ def test_a_trade_off_is_compute_points_once_for_twenty_who_ask_at_once(
         thread.join()
     assert len(n_calls) == 1
     assert len(curves) == 20
+
+
+@pytest.mark.parametrize("area", ["", "/api"])
+def test_a_trade_off_of_many_articles_is_ranked_once_a_request(
+    client: TestClient, state: AppState, area: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A curve is five lists, and one of 9,000 articles took four times as long as a request may."""
+    n_ranked, rank = [0], module.rank_for_work
+
+    def counted(*arguments: object) -> object:
+        n_ranked[0] += 1
+        return rank(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "rank_for_work", counted)
+    monkeypatch.setattr(module, "EASY_ARTICLES", 10)
+    address = f"{area}{posted(client, '/lists', QUESTION)}/trade-off"
+    for number in range(1, len(module.WEIGHTS)):
+        answer = client.get(address)
+        assert (answer.status_code, answer.headers["location"], n_ranked) == (303, address, [number])
+    in_parts = client.get(address)
+    assert (in_parts.status_code, n_ranked) == (200, [len(module.WEIGHTS)])
+    assert client.get(address).text == in_parts.text
+    state.store.connection.execute("DELETE FROM trade_off")
+    monkeypatch.setattr(module, "EASY_ARTICLES", 10**6)
+    assert client.get(address).text == in_parts.text
 
 
 def test_a_visitor_keeps_a_limited_number_of_lists(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,6 +185,6 @@ def test_what_somebody_signed_in_makes_with_a_program_is_theirs(state: AppState)
 def test_runs_whose_names_differ_in_odd_characters_have_files_of_their_own() -> None:
     written: list[Path] = []
     for run in ("a b", "a_b", "A_B", "a/b", "a_b-2"):
-        written.append(Path(f"{feedback._free_name(run, written)}.csv"))
+        written.append(Path(f"{topic_stats._free_name(run, written)}.csv"))
     assert len({path.name.casefold() for path in written}) == 5
     assert [path.name for path in written][:2] == ["a_b.csv", "a_b-2.csv"]

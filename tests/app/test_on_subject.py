@@ -34,6 +34,15 @@ ARTICLES = {
     "Leo Fields": "Leo Fields (1892–1956) was an American football player and coach. He liked a baseball player.",
     "Wall line": "The Wall line was a border of the Cold War. It was built in 1961.",
     "Two blocs": "Two blocs is a phrase of the Cold War, and of those who write about the Cold War.",
+    "After it": "After it is a theory of the post-Cold War world.",
+    "Ann Novel": "Ann Novel (born 1947) is an American novelist best known for stories that are set in the Cold War.",
+    "Kim Sato": "Kim Sato (born 1970) is a Japanese table tennis player. She won a medal in tennis.",
+    "Eva Lund": "Eva Lund (born 1980) is a Swedish tennis player. She won a medal.",
+    "Old Bridge": "The Old Bridge is a stone bridge over a river. The bridge is old.",
+    "Measuring bridge": "A measuring bridge is an electrical circuit. The bridge measures a bridge.",
+    "Marburg": "Marburg is a university town in Germany. The university is near a university, and an old university.",
+    "Hall": "Hall University is a university in Germany.",
+    "Jan Adler": "Jan Adler (born 1950) is a German author at a university. His university is a university in Germany.",
     "Cold War song": "Cold War song is a song.",
     "Plane maker": "A plane maker was founded in 1910. It sold planes. "
     + "It sold more. " * 9
@@ -82,6 +91,16 @@ def test_a_kind_of_people_has_both_words(desk: AppState) -> None:
 def test_a_subject_is_prominent(desk: AppState) -> None:
     """A single mention is not enough, and a decade is about no subject."""
     assert titles(desk, "Cold War") == {"Wall line", "Two blocs", "Cold War song"}
+
+
+def test_compounds_are_words_of_their_own(desk: AppState) -> None:
+    assert titles(desk, "Tennis players") == {"Eva Lund"}
+    assert titles(desk, "Table tennis players") == {"Kim Sato"}
+
+
+def test_a_thing_is_what_its_first_sentence_says(desk: AppState) -> None:
+    assert titles(desk, "Bridges") == {"Old Bridge"}
+    assert titles(desk, "Universities in Germany") == {"Hall"}
 
 
 def test_without_a_floor_nothing_is_left_out(desk: AppState) -> None:

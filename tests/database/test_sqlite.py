@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.queues import SimpleQueue
 from multiprocessing.synchronize import Barrier
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from evenrank.database import sqlite as module
 from evenrank.database.schema import Schema
 from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import DamagedStoreError, EvenrankError, InputError, StoreUnavailableError
@@ -124,6 +126,44 @@ def test_writers_of_one_process_wait_for_each_other_longer_than_for_another_proc
         thread.join()
         assert stored == ["b"]
         assert store.connection.execute("SELECT count(*) FROM thing").fetchone()[0] == 2
+
+
+def test_writers_of_one_process_write_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+    """Of forty editors on a busy machine, some waited for half a minute while others wrote hundreds of times."""
+    n_written, passed = [0], []
+    with make(tmp_path / "file") as store:
+
+        def write() -> None:
+            for _ in range(12):
+                before = n_written[0]
+                with store.transaction():
+                    passed.append(n_written[0] - before)
+                    time.sleep(0.003)
+                    n_written[0] += 1
+
+        threads = [threading.Thread(target=write) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert n_written == [96]
+    assert max(passed) <= len(threads)
+
+
+def test_a_writer_that_gives_up_leaves_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "QUEUE_SECONDS", 0.1)
+    with make(tmp_path / "file") as store:
+
+        def write() -> None:
+            with store.transaction():
+                pass
+
+        with store.transaction(), ThreadPoolExecutor(4) as threads:
+            waiting = [threads.submit(write) for _ in range(4)]
+            assert {type(each.exception()) for each in waiting} == {StoreUnavailableError}
+        with store.transaction() as connection:
+            connection.execute("INSERT INTO thing VALUES ('a', 1)")
+        assert store.connection.execute("SELECT size FROM thing").fetchone()[0] == 1
 
 
 def test_writers_behind_a_stalled_one_give_up_together(tmp_path: Path) -> None:

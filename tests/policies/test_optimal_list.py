@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from itertools import permutations
 
@@ -150,6 +151,26 @@ def test_local_search_ends_where_no_substitution_and_no_swap_helps(seed: int) ->
             other[ranking == page] = ranking[rank]
             other[rank] = page
             assert problem.score(other) <= score + 1e-9
+
+
+def test_pages_of_few_groups_are_not_multiplied_by_all() -> None:
+    """A page in three of 300 groups: the memory for estimates holds no number for each page and group."""
+    rng = np.random.default_rng(5)
+    rows = np.zeros((2000, 300))
+    for row in rows:
+        row[rng.choice(300, 3, replace=False)] = 1 / 3
+    target = rng.dirichlet(np.ones(300))
+    problem = CompoundProblem.of(rows, np.arange(2000), rng.random(2000), target, discounts(6))
+    ranking = np.arange(6)
+    places = np.column_stack([rows, problem.relevance])[None]
+    weights = np.append(problem.discounts, np.zeros(1994))[None]
+    outcome = problem.outcome(ranking)[None]
+    assert problem.least_exposure.all()  # looked up once for each problem
+    tracemalloc.start()
+    estimate_exchanges(problem, places, outcome, weights, 6)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < rows.nbytes / 4
 
 
 def test_estimates_are_exact_where_they_say_so() -> None:

@@ -72,7 +72,9 @@ def previewed(client: TestClient, titles: str, fields: Mapping[str, object]) -> 
         "text-1": titles,
     }
     form |= {"dimensions-offered": "1", **{f"dimension-{name}": "1" for name in names}}
-    return canonical(client.post("/lists/goal", data=form).text)
+    answer = client.post("/lists/goal", data=form)
+    assert answer.status_code == 200, answer.text
+    return canonical(answer.text)
 
 
 def canonical(text: str) -> str:

@@ -55,6 +55,7 @@ class Reader:
         answer = self.client.request(method, path, follow_redirects=False, **fields)  # type: ignore[arg-type]
         text = "" if answer.status_code in (303, 201) else BANDS.sub("", answer.text)
         said = rows_said(text) if rows_only else canonical(text)
+        assert answer.status_code < 500, answer.text
         self._remember(f"{answer.status_code} {said}")
         if answer.status_code == 201:
             return f"/{path.rpartition('/')[2]}/{answer.json()['token']}"

@@ -12,8 +12,8 @@ from typing import Any
 from evenrank.app.articles.source import MAX_ENTRIES
 from evenrank.app.articles.user_articles import MAX_ARTICLES
 from evenrank.app.request.access import LEAST_ROLES, PUBLIC_ROUTES, SECRET_ROUTES
-from evenrank.app.request.budget import MAX_GROUPS, MAX_KEYWORDS, MAX_WORDS
-from evenrank.app.request.question_fields import MAX_LENGTH, OFFERED
+from evenrank.app.request.budget import MAX_CELLS, MAX_GROUPS, MAX_KEYWORDS, MAX_WORDS
+from evenrank.app.request.question_fields import MAX_FAIRNESS, MAX_LENGTH, OFFERED
 from evenrank.retrieval.query.topic_query import split_words
 from evenrank.trec.collection import Collection
 
@@ -62,17 +62,23 @@ def worst_question(collection: Collection, number: int = 0) -> dict[str, str]:
     per_keyword = -(-len(words) // (MAX_KEYWORDS - 1))
     keywords = [" ".join(words[at : at + per_keyword]) for at in range(0, len(words), per_keyword)]
     boxes = {f"dimension-{name}": "1" for name in widest_goal(collection)}
-    question = {"title": f"Worst {number}", "keywords": ", ".join(keywords), "length": str(MAX_LENGTH), "fairness": "1"}
-    return {**question, **boxes, OFFERED: "1"}
+    question = {"title": f"Worst {number}", "keywords": ", ".join(keywords), "length": str(MAX_LENGTH)}
+    return {**question, **boxes, "fairness": f"{MAX_FAIRNESS:g}", OFFERED: "1"}
 
 
 def widest_goal(collection: Collection) -> list[str]:
-    """The dimensions with most combinations of groups that a question may choose."""
+    """The dimensions that a question about as many articles as are allowed may choose, of which most groups of most
+    kinds of articles are counted."""
     known = collection.known_dimensions
-    names = [name for name in collection.masks if name in known]
-    chosen = (list(some) for n in range(1, len(names) + 1) for some in combinations(names, n))
-    sizes = {math.prod(len(known[name].groups) for name in some): some for some in chosen}
-    return sizes.get(max((size for size in sizes if size <= MAX_GROUPS), default=0), [])
+    masks = {name: column[:MAX_ARTICLES] for name, column in collection.masks.items() if name in known}
+    cells = {(): 0}
+    for n_chosen in range(1, len(masks) + 1):
+        for some in combinations(masks, n_chosen):
+            n_groups = math.prod(len(known[name].groups) for name in some)
+            if n_groups <= MAX_GROUPS:
+                n_kinds = len(set(zip(*(masks[name].tolist() for name in some), strict=True)))
+                cells[some] = n_kinds * n_groups
+    return list(max((some for some in cells if cells[some] <= MAX_CELLS), key=cells.__getitem__))
 
 
 def many_titles(collection: Collection) -> str:
@@ -114,11 +120,11 @@ def _record(route: str, question: dict[str, str], titles: str, page: int) -> dic
     if route.endswith("draws"):
         return {"editor": "x" * 64}
     source = {"kind": "titles", "role": "in", "text": titles}
-    length = {"length": int(question["length"])} if route == "/api/lists" else {}
+    of_list = {"length": int(question["length"]), "fairness": MAX_FAIRNESS} if route == "/api/lists" else {}
     return {
         "title": question["title"],
         "keywords": question["keywords"].split(", "),
         "dimensions": [name.removeprefix("dimension-") for name in question if name.startswith("dimension-")],
         "sources": [source],
-        **length,
+        **of_list,
     }

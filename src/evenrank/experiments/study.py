@@ -147,7 +147,7 @@ class _Lines:
             self._tables.setdefault(current, []).append((number, line))
 
     def place(self, fault: str, table: str, at: int) -> str:
-        """A fault after its file and line: the one whose key it names, else that shares most words, else the heading."""
+        """A fault after its file and line: the one whose key it names, else the likeliest, else the heading."""
         lines = self._tables.get((table, at)) or self._tables["", 0]
         words = set(re.findall(WORD, re.split(r"[;(]", fault)[0]))
         keyed = [number for number, line in lines if line.partition("=")[0].strip(" \"'") in words]

@@ -27,6 +27,7 @@ from evenrank.trec.dimensions import DIMENSIONS, GEOGRAPHY
 Types = dict[str, dict[str, Any]]
 """JSON schemas of fields by the short names of `openapi.toml`."""
 ERRORS = {
+    "303": "This takes more than one request: ask the same address again, as clients that follow redirects do.",
     "400": "What was sent cannot be used; `detail` says why.",
     "403": "This link can only read, or the list would tell too much about people; `detail` says which.",
     "404": "There is no such list, search, draw or article, or no article has any of the words; `detail` says which.",

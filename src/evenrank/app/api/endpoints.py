@@ -27,7 +27,7 @@ from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import clean_text, with_json
 from evenrank.app.request.question import QUESTION_FIELDS
 from evenrank.app.request.quota import check_room
-from evenrank.app.request.visitor import draw_path, list_path, network_of, person_of, search_path
+from evenrank.app.request.visitor import draw_path, list_path, network_of, person_of, search_path, see_other
 from evenrank.app.searches.draws import (
     Draw,
     NothingLeftError,
@@ -156,6 +156,8 @@ def get_fairness(request: Request) -> Response:
 
 def get_trade_off(request: Request) -> Response:
     curve = trade_off(state_of(request), find_list(request))
+    if curve is None:
+        return see_other(request, f"/api{list_path(request.path_params['token'])}/trade-off")
     return json_response({"here": asdict(curve.here), "points": [asdict(point) for point in curve.points]})
 
 

@@ -40,6 +40,7 @@ from evenrank.retrieval.query.evidence import Reasons, find_reasons
 from evenrank.retrieval.query.marks import Marks, search_with_marks
 from evenrank.retrieval.query.topic_query import build_terms, topic_words
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, probabilities
+from evenrank.trec.arrays import names_at
 from evenrank.trec.collection import Collection
 from evenrank.trec.target_choice import TargetChoice
 
@@ -258,7 +259,11 @@ def on_subject(
     found, reasons, _ = keep_to_subject(collection, engine, topic, found, matches, floor, always=sure)
     if floor <= 0:
         return found, reasons
-    is_about = about_subject(engine, topic, found.page_ids) if of_place is None else np.isin(found.page_ids, of_place)
+    if of_place is None:
+        classes = names_at(collection.classes, collection.rows_of(found.page_ids))
+        is_about = about_subject(engine, topic, found.page_ids, classes)
+    else:
+        is_about = np.isin(found.page_ids, of_place)
     kept = np.flatnonzero(is_about | np.isin(found.page_ids, always))
     return found.take(kept), reasons.at(kept)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -21,16 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
-from evenrank.retrieval.engine.analysis import first_sentence
+from evenrank.retrieval.engine.analysis import BIOGRAPHY, first_sentence
 from evenrank.retrieval.engine.protocol import Engine, WeightedTerm
 from evenrank.retrieval.query.confirmation import forms_of_name, names_in_title
 from evenrank.retrieval.query.evidence import have_terms
 from evenrank.retrieval.query.past import GONE, HISTORY, LAST_YEAR
 from evenrank.retrieval.query.people import (
+    NOT_A_PLURAL,
     are_biographies,
-    are_of_kind,
+    defining_nouns,
     defining_words,
     kind_of_title,
+    named_kinds,
     names_people,
 )
 from evenrank.retrieval.query.topic_query import ENGLISH, gender_words, singular, split_words
@@ -67,12 +69,21 @@ def word_choice(text: str) -> Words:
     )
 
 
+_COMPOUND = re.compile(rf"\b(?:{'|'.join(CHOSEN['compounds'])})", re.IGNORECASE)
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text; a compound that means something else than its last word is one of them: table tennis."""
+    return split_words(_COMPOUND.sub(lambda found: re.sub(r"\W", "", found[0]), text))
+
+
 @cache
 def forms_of(word: str) -> Words:
     """A word with what begins like it: `vaccine` beside `vaccination`."""
     word = singular(word)
     beginning = word[: max(LEAST_BEGINNING, len(word) - (5 if word.endswith("ation") else 3))]
-    return Words(frozenset((word,)), (beginning,) if len(beginning) >= LEAST_BEGINNING else ())
+    adherents = {word[:-3], f"{word[:-3]}ist"} if word.endswith("ism") else set()
+    return Words(frozenset({word, *adherents}), (beginning,) if len(beginning) >= LEAST_BEGINNING else ())
 
 
 _BRACKETS = re.compile(r"\([^()]*\)")
@@ -88,6 +99,10 @@ _NOT_THEMSELVES = re.compile(
     r"mother|father|brother|sister|mistress|child|cousin|nephew|niece|grandson|granddaughter)\b"
 )
 """What follows speaks no longer of what somebody is."""
+_KNOWN_FOR = re.compile(r"\b(?:best|known|noted)\b")
+_NOT_ITSELF = re.compile(r"\b(?:based on|named after|used by|similar to|opposite)\b")
+"""What follows speaks of another thing."""
+_AFTER_HEAD = re.compile(r",|\s\(|\s(?:of|in|at|on|for|by|and)\s")
 _OF = frozenset(("of", "to", "under", "by"))
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d{2}|[1-9]\d{2}(?= (?:AD|BC|CE|BCE)\b))\b")
 _PERIOD = re.compile(r"^(?:\d+s?|\d+(?:st|nd|rd|th) (?:century|millennium))(?: (?:bce?|ad|ce))?$", re.IGNORECASE)
@@ -104,7 +119,7 @@ class ReadPage:
 
     @cached_property
     def title(self) -> list[str]:
-        return split_words(self.name)
+        return words_in(self.name)
 
     @cached_property
     def title_without_places(self) -> list[str]:
@@ -126,7 +141,7 @@ class ReadPage:
 
     @cached_property
     def sentence(self) -> list[str]:
-        return split_words(self.plain)
+        return words_in(self.plain)
 
     @cached_property
     def head(self) -> list[str]:
@@ -137,7 +152,13 @@ class ReadPage:
     def said(self) -> list[str]:
         """What comes after the verb of the first sentence; of a person, only what they are."""
         said = _VERB.split(self.plain, maxsplit=1)[-1]
-        return split_words(_NOT_THEMSELVES.split(said, maxsplit=1)[0] if self.is_person else said)
+        return words_in((_NOT_THEMSELVES if self.is_person else _NOT_ITSELF).split(said, maxsplit=1)[0])
+
+    @cached_property
+    def about(self) -> list[str]:
+        """What a thing says that it is; of one that is called after a place, also its title: "Politics of Kenya"."""
+        is_of_place = any(_OF.union({"in"}).intersection(self.title[: one.begin][-1:]) for one in places_in(self.title))
+        return [*self.said, *(self.title if is_of_place or not _VERB.search(self.plain) else ())]
 
     @cached_property
     def own(self) -> list[str]:
@@ -148,11 +169,16 @@ class ReadPage:
     @cached_property
     def defining(self) -> list[str]:
         """The noun phrase after "is a"."""
-        return defining_words(self.text)
+        return words_in(" ".join(defining_words(self.text)))
+
+    @cached_property
+    def nouns(self) -> list[str]:
+        """Words of that phrase which name the thing itself."""
+        return words_in(" ".join(defining_nouns(self.text)))
 
     @cached_property
     def opening(self) -> list[str]:
-        return split_words(self.text)
+        return words_in(self.text)
 
 
 class Field(NamedTuple):
@@ -168,14 +194,21 @@ class Field(NamedTuple):
     others: Words = Words(frozenset())
     """What is not of the field, even with one of its words."""
 
+    people: Words = Words(frozenset())
+    """What biographies say instead; empty for the same."""
+
     def has(self, page: ReadPage) -> bool:
         """Whether an article is of the field."""
         if self.is_people:
             return page.is_person and self.words.among(page.own)
         if self.is_defining:
-            said = page.defining or page.title_without_places
+            nouns = page.defining if self.search else page.nouns  # a university town is a town
+            said = nouns or page.title_without_places
             return not page.is_person and self.words.among(said) and not self.others.among(said)
-        return self.words.among(page.said if page.is_person else page.head)
+        if page.is_person:
+            return (self.people if self.people.whole else self.words).among(page.said)
+        about = [word for word in page.about if not names_people(word)]  # used by writers is not literature
+        return self.words.among(about) and not self.others.among(page.defining)
 
 
 @cache
@@ -188,6 +221,7 @@ def known_fields() -> Mapping[str, Field]:
             one.get("is_people", False),
             tuple(one["search"]),
             word_choice(one.get("others", "")),
+            word_choice(one.get("people", "")),
         )
         for one in CHOSEN["field"].values()
         for name in one["names"].split()
@@ -197,15 +231,22 @@ def known_fields() -> Mapping[str, Field]:
 def field_of(word: str) -> Field:
     """The field that a word of a title names: one of the list, or whatever has the word."""
     known = known_fields()
-    return known.get(word) or known.get(singular(word)) or Field(forms_of(word), is_people=names_people(word))
+    is_people, is_thing = names_people(word), singular(word) != word and not NOT_A_PLURAL.search(word)
+    field = Field(forms_of(word), is_defining=is_thing and not is_people, is_people=is_people)
+    return known.get(word) or known.get(singular(word)) or field
+
+
+@cache
+def country_names() -> tuple[str, ...]:
+    """Names of countries in words."""
+    return tuple(" ".join(split_words(country.name)) for country in countries().values())
 
 
 @cache
 def places() -> Mapping[str, str]:
     """Places by their names and adjectives; other names that have one of these in them belong to no place."""
     known = {place: tuple(forms) for place, forms in CHOSEN["place"].items()}
-    names = [" ".join(split_words(country.name)) for country in countries().values()]
-    for name in [*names, *(line.split()[0] for line in lines_of("adjectives_of_places"))]:
+    for name in [*country_names(), *(line.split()[0] for line in lines_of("adjectives_of_places"))]:
         *before, last = name.split()
         known.setdefault(name, tuple(" ".join([*before, form]) for form in forms_of_name(last)))
     chosen_last = sorted(known.items(), key=lambda item: item[0] in CHOSEN["place"])
@@ -251,6 +292,8 @@ class Asked(NamedTuple):
     """Keywords that stand for the place where the text also names it: Aztec, of Mexico."""
     fields: tuple[Field, ...]
     """What the article must be of, all of it."""
+    words: tuple[str, ...]
+    """The words that name them."""
     keywords: tuple[tuple[str, ...], ...]
     """Or what else it may say."""
     is_history: bool
@@ -265,7 +308,7 @@ def asked_by(topic: Topic) -> Asked:
 
 @lru_cache(256)
 def _asked_by(title: str, keywords: tuple[str, ...]) -> Asked:
-    words = split_words(title)
+    words = words_in(title)
     named = next((one for one in places_in(words) if one.place), Named("", "", 0, 0))
     rest = [*words[: named.begin], *words[named.end :]]
     dropped = word_list("stop_words") | word_list("generic_words") | GONE
@@ -274,7 +317,10 @@ def _asked_by(title: str, keywords: tuple[str, ...]) -> Asked:
         named, rest = Named("", "", 0, 0), words
     fields = tuple(field_of(word) for word in rest if singular(word) != HISTORY)
     forms = frozenset(form for form, place in places().items() if named.place and place == named.place)
-    small = tuple(tuple(split_words(keyword)) for keyword in keywords if keyword[:1].islower())
+    if named.place not in country_names():
+        forms |= {long for long, place in places().items() for form in forms if place and long.endswith(f" {form}")}
+    searched = {word for field in fields for word in field.search}
+    small = tuple(tuple(words_in(one)) for one in keywords if one[:1].islower() and one not in searched)
     capitals = [split_words(one) for one in keywords if named.place and one[:1].isupper() and not one.isupper()]
     of_place = [one for one in capitals if not any(field.words.among(one) for field in fields)]
     return Asked(
@@ -282,6 +328,7 @@ def _asked_by(title: str, keywords: tuple[str, ...]) -> Asked:
         forms,
         frozenset(map(" ".join, of_place)) - forms,
         fields,
+        tuple(word for word in rest if singular(word) != HISTORY),
         small,
         HISTORY in map(singular, rest),
         any(map(gender_words, words)),
@@ -317,10 +364,12 @@ def is_of_place(asked: Asked, page: ReadPage) -> bool:
         for one in places_in(page.title)
         if not page.is_person or page.title[one.begin - 1 : one.begin] == ["of"]
     ]
-    if in_title:
-        return not asked.forms.isdisjoint(in_title)
     sought = page.said if page.is_person else page.sentence
     named = list(places_in(sought))
+    if in_title:
+        said = next((one.form for one in places_in(page.said)), "")
+        is_sure = page.is_person or not said or said in asked.forms or _is_of_place(asked, page.title)
+        return not asked.forms.isdisjoint(in_title) and is_sure
     if named and named[0].form in asked.forms:
         is_double = any(one.end == two.begin and two.place != asked.place for one, two in pairwise(named[:2]))
         return not (page.is_person and is_double)  # a Turkish-German actor
@@ -332,13 +381,20 @@ def is_of_place(asked: Asked, page: ReadPage) -> bool:
     return is_of_land and not named and next(later, "") in asked.forms
 
 
+def _is_of_place(asked: Asked, title: Sequence[str]) -> bool:
+    """Whether a title says "of Mexico" or "in Turkish …", and is no name such as "Cuba Libre"."""
+    return any(
+        one.form in asked.forms and {"of", "in"}.intersection(title[: one.begin][-1:]) for one in places_in(title)
+    )
+
+
 def is_of_fields(asked: Asked, page: ReadPage) -> bool:
     """Whether an article says that it is about the fields that are asked for, or one of the keywords."""
     if asked.is_history and not is_historic(page):
         return False
     if all(field.has(page) for field in asked.fields):
         return True
-    words = page.said if page.is_person else page.head
+    words = page.said if page.is_person else page.about
     is_open = not any(field.is_people or field.is_defining for field in asked.fields)
     return is_open and any(has_keyword(words, keyword) for keyword in asked.keywords)
 
@@ -369,30 +425,34 @@ def is_historic(page: ReadPage) -> bool:
 def _mentions(title: str) -> tuple[tuple[Words, ...], re.Pattern[str], bool]:
     """The words of a subject, how a text mentions the last two of them, and whether the title is written as a name."""
     dropped = word_list("stop_words") | word_list("generic_words") | {HISTORY}
-    words = [word for word in split_words(title) if word not in dropped] or split_words(title)
+    words = [word for word in words_in(title) if word not in dropped and not gender_words(word) and len(word) > 1]
+    words = words or words_in(title)
     words = list(next(iter(names_in_title(title)), words))
     forms = [forms_of(word) for word in words]
     any_of = ["|".join([*map(re.escape, one.whole), *(rf"{re.escape(b)}\w*" for b in one.beginnings)]) for one in forms]
-    mention = re.compile(r"\W+".join(rf"\b(?:{one})s?\b" for one in any_of[-2:]))
+    mention = re.compile(r"(?<!post[-– ])" + r"\W+".join(rf"\b(?:{one})s?\b" for one in any_of[-2:]))
     return tuple(forms), mention, len(words) > 1 and all(word[:1].isupper() for word in title.split())
 
 
-def is_prominent(topic: Topic, page: ReadPage) -> bool:
-    """Whether an article speaks of a subject in its title or first sentence, or again and again; or of two keywords.
+def prominence(topic: Topic, page: ReadPage) -> int:
+    """How prominent a subject is in an article: `mentions` if it is in its title or first sentence, or mentioned as
+    often, or if the first sentence has two keywords, one of which saves a mention.
 
     Where the title is not written as a name, as "Cold War" is, it is enough to be what a keyword says.
     """
+    most: int = CHOSEN["mentions"]
     if _PERIOD.match(page.name):
-        return False
+        return 0
     words, mention, is_name = _mentions(topic.title)
-    if all(word.among(page.head) for word in words):
-        return True
+    first = f"{page.name} {_KNOWN_FOR.split(page.plain, maxsplit=1)[0] if page.is_person else page.plain}".lower()
+    if all(word.among(page.head) for word in words) and mention.search(first):
+        return most
     keywords = [split_words(keyword) for keyword in topic.keywords]
     if not is_name and any(has_keyword([*page.title, *page.defining], keyword) for keyword in keywords):
-        return True
+        return most
     n_keywords = sum(has_keyword(page.head, keyword) for keyword in keywords)
-    n = CHOSEN["mentions"] - min(n_keywords, 1)
-    return n_keywords >= 2 or len(mention.findall(page.text.lower())) >= n
+    n = len(mention.findall(page.text.lower()))
+    return most if n_keywords >= 2 else n + min(n_keywords, n, 1)
 
 
 def about_place(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> NDArray[np.int32] | None:
@@ -400,9 +460,21 @@ def about_place(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> ND
     if engine.layout.language != ENGLISH or not (asked := asked_by(topic)).place:
         return None
     possible = page_ids[_name_place(engine, asked, page_ids)]
-    kept = [is_of_place(asked, page) and is_of_fields(asked, page) for page in _read(engine, possible)]
-    found = possible[np.array(kept, bool)]
-    return found if len(found) >= CHOSEN["fewest_of_place"] else None
+    pages = [(page, is_of_place(asked, page)) for page in _read(engine, possible)]
+    kept = [is_there and is_of_fields(asked, page) for page, is_there in pages]
+    if not any(kept):
+        words = [forms_of(word) for word in asked.words]
+        counts = [min((sum(one.among([w]) for w in page.opening) for one in words), default=0) for page, _ in pages]
+        is_thing = any(field.is_defining for field in asked.fields)
+        is_possible = [there and not (is_thing and page.is_person) for page, there in pages]
+        kept = _most_prominent([count * possible for count, possible in zip(counts, is_possible, strict=True)])
+    return possible[np.array(kept, bool)] if any(kept) else None
+
+
+def _most_prominent(counts: Sequence[int]) -> list[bool]:
+    """The articles with as many mentions as prominence takes; where none has, those with fewer."""
+    tiers = ([count >= least for count in counts] for least in range(CHOSEN["mentions"], 0, -1))
+    return next((tier for tier in tiers if any(tier)), [False] * len(counts))
 
 
 def _name_place(engine: Engine, asked: Asked, page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -414,33 +486,65 @@ def _name_place(engine: Engine, asked: Asked, page_ids: NDArray[np.int32]) -> ND
     return np.asarray(has_name)
 
 
-def about_subject(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which articles are about a subject without a place; all, where hardly any is or the title names just a kind."""
-    everything = np.ones(len(page_ids), bool)
+def about_subject(
+    engine: Engine, topic: Topic, page_ids: NDArray[np.int32], classes: Sequence[tuple[str, ...]] = ()
+) -> NDArray[np.bool_]:
+    """Which articles are about a subject without a place; all, where none is. `classes` say what each is an instance
+    of."""
     if engine.layout.language != ENGLISH:
-        return everything
+        return np.ones(len(page_ids), bool)
     asked, kind = asked_by(topic), kind_of_title(topic.title, engine)
-    if asked.is_of_gender:
-        if not _narrows(asked):
-            return everything
-        kept = [
-            is_of_fields(asked, page) and (page.is_person or any(map(gender_words, page.head)))
-            for page in _read(engine, page_ids)
-        ]
+    pages = list(_read(engine, page_ids))
+    if asked.is_of_gender and _narrows(asked):
+        tiers = [[is_of_fields(asked, page) and _speaks_of_gender(page) for page in pages]]
     elif kind:
-        words = [word for word in split_words(topic.title) if word not in GONE | word_list("stop_words")]
-        sought = [forms_of(word) for word in words if singular(word) != kind]
-        if not sought:
-            return everything
-        pages = list(_read(engine, page_ids))
-        kept = [all(one.among(page.said if page.is_person else page.head) for one in sought) for page in pages]
-        if not names_people(kind):
-            own = are_of_kind(engine, replace(topic, keywords=()), page_ids, [page.name for page in pages])
-            both = np.array(kept, bool) & own
-            kept = both.tolist() if both.sum() >= CHOSEN["fewest_of_kind"] else kept
+        tiers = _of_kind(engine, topic, kind, pages, classes or [()] * len(pages))
     else:
-        kept = [is_prominent(topic, page) for page in _read(engine, page_ids)]
-    return np.array(kept, bool) if sum(kept) >= CHOSEN["fewest_of_others"] else everything
+        tiers = []
+    kept = next((tier for tier in tiers if any(tier)), None)
+    kept = kept or _most_prominent([prominence(topic, page) for page in pages])
+    return np.array(kept if any(kept) else [True] * len(pages), bool)
+
+
+def _speaks_of_gender(page: ReadPage) -> bool:
+    """Whether a page that is about women or men says so; of biographies, pronouns have told."""
+    return page.is_person or any(map(gender_words, [*page.title, *page.defining]))
+
+
+def _of_kind(
+    engine: Engine, topic: Topic, kind: str, pages: Sequence[ReadPage], classes: Sequence[tuple[str, ...]]
+) -> list[list[bool]]:
+    """Which articles are of a kind of thing or people with what else the title says, strictest first: of the kind in
+    the title, then of one in the keywords."""
+    words = [word for word in words_in(topic.title) if word not in GONE | word_list("stop_words")]
+    sought = [forms_of(word) for word in words if singular(word) != kind and not gender_words(word)]
+    has_all = [all(one.among(page.said if page.is_person else page.head) for one in sought) for page in pages]
+    if names_people(kind) or kind == BIOGRAPHY:
+        kinds = {kind, *named_kinds(topic, engine)}
+        is_own = [kind == BIOGRAPHY or _is_called(page, kinds) for page in pages]
+        return [[own and has for own, has in zip(is_own, has_all, strict=True)], has_all]
+    tiers = []
+    for kinds in ({kind}, {kind, *named_kinds(topic, engine)}):
+        is_one = [_is_thing(page, of, kinds) for page, of in zip(pages, classes, strict=True)]
+        tiers.append([one and has for one, has in zip(is_one, has_all, strict=True)])
+    has_enough = sought and (sum(tiers[0]) >= CHOSEN["fewest_of_kind"] or not any(tiers[1]))
+    return [*(tiers[:1] if has_enough else tiers[1:]), *([has_all] if sought else [])]
+
+
+def _is_called(page: ReadPage, kinds: Collection[str]) -> bool:
+    """Whether somebody is called one of some kinds of people, of which a field may have more; a pitcher is a player."""
+    is_one = any(singular(word) in kinds for word in page.own)
+    return is_one or "player" in kinds or any(field_of(kind).words.among(page.own) for kind in kinds)
+
+
+def _is_thing(page: ReadPage, classes: Collection[str], kinds: Collection[str]) -> bool:
+    """Whether an article says that it is a thing of a kind, a stratovolcano for a volcano; its title does where its
+    first sentence says nothing."""
+    of_classes = [word for name in classes for word in split_words(name)[-1:]]
+    ends = tuple(kind for kind in kinds if len(kind) >= LEAST_BEGINNING)
+    head = words_in(_AFTER_HEAD.split(page.name, maxsplit=1)[0])[-1:]
+    words = [singular(word) for word in [*(page.defining or head), *of_classes]]
+    return any(word in kinds or word.endswith(ends) for word in words)
 
 
 def _read(engine: Engine, page_ids: NDArray[np.int32]) -> Iterator[ReadPage]:

@@ -36,6 +36,9 @@ MOST_VERSIONS = 100
 """Versions that are compared; each is read and weighed anew."""
 WEIGHTS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Strengths of fairness along the curve."""
+EASY_ARTICLES, EASY_CELLS = 4000, 50_000
+"""Articles, and numbers for their kinds and groups together, up to which one request ranks for the whole curve; with
+more, each request ranks for one strength, so that none takes the place of others for long."""
 TURNS = tuple(threading.Lock() for _ in range(64))
 """One curve at a time for a list; lists share locks by their numbers."""
 
@@ -187,12 +190,16 @@ class TradeOff:
     """Whether all groups are counted; else those of people are not."""
 
 
-def trade_off(state: AppState, work_list: WorkList) -> TradeOff:
-    """The curve, computed once and stored."""
+def trade_off(state: AppState, work_list: WorkList) -> TradeOff | None:
+    """The curve, computed once and stored; None while there is more to compute, for another request."""
     points = _load_points(state, work_list)
-    if not points:
+    if len(points) < len(WEIGHTS):
         with TURNS[work_list.number % len(TURNS)]:  # who comes meanwhile waits, and finds it kept
-            points = _load_points(state, work_list) or _compute_points(state, work_list)
+            points = _load_points(state, work_list)
+            if len(points) < len(WEIGHTS):
+                points = _compute_points(state, work_list, points)
+    if len(points) < len(WEIGHTS):
+        return None
     rule = disclosure_of(state, work_list)
     is_withheld = not rule.hides_people and _has_few_people(state, work_list)
     measured = closeness_of(balance_of(state, work_list)).value if rule.hides_people else work_list.certificate["AWRF"]
@@ -247,21 +254,26 @@ def _has_few_people(state: AppState, work_list: WorkList) -> bool:
 
 
 def _load_points(state: AppState, work_list: WorkList) -> list[_MeasuredPoint]:
-    """The stored points; none when they were stored before groups of people could be left out."""
+    """The points stored so far; none when they were stored before groups of people could be left out."""
     query = "SELECT points FROM trade_off WHERE work_list = ?"
     row = state.store.connection.execute(query, (work_list.number,)).fetchone()
     points = orjson.loads(row["points"]) if row else []
     return [_MeasuredPoint(*point) for point in points if len(point) == len(_MeasuredPoint._fields)]
 
 
-def _compute_points(state: AppState, work_list: WorkList) -> list[_MeasuredPoint]:
-    """What each strength would give, as the lists that they make are measured."""
+def _compute_points(
+    state: AppState, work_list: WorkList, points: Sequence[_MeasuredPoint] = ()
+) -> list[_MeasuredPoint]:
+    """What the next strength, or each of those without `points`, would give, as the lists that they make are
+    measured."""
     asked = replace(work_list.question, policy=Optimal.name)
     user_articles = read_user_articles(state, asked)
     state = state.with_corrections(work_list.corrections)
     prepared = find_for(state, asked, 1, user_articles)
-    points = []
-    for weight in WEIGHTS:
+    candidates = prepared.candidates
+    is_easy = len(candidates) <= EASY_ARTICLES and candidates.alignment.rows.size <= EASY_CELLS
+    points = list(points)
+    for weight in WEIGHTS[len(points) :][: None if is_easy else 1]:
         question = replace(asked, fairness=weight)
         measured = measure_list(
             state, question, prepared, rank_for_work(question, prepared, len(work_list.page_ids))[0]

@@ -33,7 +33,7 @@ from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.app.request.question_form import answer, question_routes
 from evenrank.app.request.quota import check_room
-from evenrank.app.request.visitor import list_path, remember, visitor_of
+from evenrank.app.request.visitor import list_path, remember, see_other, visitor_of
 from evenrank.app.state import AppState, state_of
 from evenrank.app.storage.corrections import Correction, corrections_to_apply, save_correction
 from evenrank.wikipedia.mediawiki.article_work import VIEW_DAYS
@@ -182,11 +182,14 @@ def show_trade_off(request: Request) -> Response:
     work_list = find_list(request)
     template = "trade_off_part.html" if "hx-request" in request.headers else "trade_off.html"
     state = state_of(request)
+    curve = trade_off(state, work_list)
+    if curve is None:
+        return see_other(request, f"{list_path(request.path_params['token'])}/trade-off")
     return saved_page(
         request,
         work_list,
         template,
-        curve=trade_off(state, work_list),
+        curve=curve,
         bars=list_bars(state, work_list),
         disclosure=disclosure_of(state, work_list),
         strengths={float(name): choice.label for name, choice in choices_of("strength").items()},

@@ -211,6 +211,7 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
     hidden = [dimension for dimension in space.dimensions if dimension.is_personal and rule.hides_people]
     if hidden:
         field, goal, space = without_people(field, space), without_people(goal, space), public_part(space)
+    if hidden and space.dimensions:
         alignment = page_alignment(state.collection, candidates.page_ids, space, question.within)
         candidates = replace(candidates, alignment=alignment)
     counts = candidates.alignment.total()

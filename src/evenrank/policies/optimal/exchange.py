@@ -69,9 +69,10 @@ def improve(
         places = np.hstack([np.take_along_axis(current, searched, axis=1), _unused(by_type, current)])
         weights = np.zeros(places.shape)
         weights[:, : searched.shape[1]] = problem.discounts[searched]
-        estimates = estimate_exchanges(problem, effects[places], outcomes, weights, searched.shape[1])
+        of_places = effects[places]
+        estimates = estimate_exchanges(problem, of_places, outcomes, weights, searched.shape[1])
         estimates = np.where(places[:, None] >= 0, estimates, -np.inf)
-        rank, place, score = _best_exchange(problem, effects[places], outcomes, weights, estimates, n_evaluated)
+        rank, place, score = _best_exchange(problem, of_places, outcomes, weights, estimates, n_evaluated)
         row = np.flatnonzero(score > problem.true_log_score(outcomes) + least_gain)
         if not len(row):
             break
@@ -142,11 +143,27 @@ def _fairer_by_entry(
     """Fall of the divergence when an unused page takes the place of each rank, whose share is `step`."""
     now = divergence_by_group(share, target)
     fall = step**2 * ((inside * bend) @ unused.transpose(0, 2, 1))  # where both pages have a group in common
-    for part in np.unique(unused[unused > 0.0]):
+    ranking, page, group = np.nonzero(unused > 0.0)
+    amount = unused[ranking, page, group]
+    for part in np.unique(amount):
         more = now - divergence_by_group(share + part * step, target)
         less = now - divergence_by_group(np.maximum(share - part * step, 0.0), target)
-        fall += more @ (unused == part).transpose(0, 2, 1) + (less * (inside == part)).sum(axis=2, keepdims=True)
+        for number, of_groups in enumerate(more.transpose(0, 2, 1).copy()):
+            is_here = (ranking == number) & (amount == part)
+            fall[number] += _sums_by_page(of_groups, page[is_here], group[is_here], unused.shape[1]).T
+        fall += (less * (inside == part)).sum(axis=2, keepdims=True)
     return np.asarray(fall)
+
+
+def _sums_by_page(
+    of_groups: NDArray[np.float64], page: NDArray[np.intp], group: NDArray[np.intp], n_pages: int
+) -> NDArray[np.float64]:
+    """The sum of the rows of each page's groups; pages are few of all, in order, each with few groups."""
+    sums, place = np.zeros((n_pages, of_groups.shape[1])), _n_equal_before(page)
+    for number in range(int(place.max(initial=-1)) + 1):
+        is_next = place == number
+        sums[page[is_next]] += of_groups[group[is_next]]
+    return sums
 
 
 def _searched_ranks(
@@ -339,15 +356,22 @@ class _Search:
         slope, curvature = self._slope_and_curvature()
         above, below = self.discounts[:, upper], self.discounts[:, lower]
         down, up = slope[:, upper], slope[:, lower]
-        gain = above.T @ up + down.T @ below - (above * down).sum(axis=0)[:, None] - (below * up).sum(axis=0)
-        first, second = np.nonzero(is_allowed & (gain > 0.0))
-        gains, first, second = gain[first, second], upper[first], lower[second]
+        gain = above.T @ up
+        gain += down.T @ below
+        gain -= (above * down).sum(axis=0)[:, None]
+        gain -= (below * up).sum(axis=0)
+        rising = np.flatnonzero(is_allowed & (gain > 0.0))
+        first = rising // len(lower)
+        gains, first, second = gain.ravel()[rising], upper[first], lower[rising - len(lower) * first]
         types = self.problem.page_type[self.places]
         if len(np.unique(types)) > MOST_TYPES and len(gains) > N_BENT:
             best = np.argpartition(-gains, N_BENT - 1)[:N_BENT]
             gains, first, second = gains[best], first[best], second[best]
-        passed = self.discounts[:, first] - self.discounts[:, second]
-        gains = gains - (passed**2 * self._bends(curvature, types[first], types[second])).sum(axis=0)
+        lost = np.take(self.discounts, first, axis=1)
+        lost -= np.take(self.discounts, second, axis=1)
+        lost *= lost
+        lost *= self._bends(curvature, types[first], types[second])
+        gains -= lost.sum(axis=0)
         n_best = min(N_EVALUATED, len(gains))
         best = np.argpartition(-gains, n_best - 1)[:n_best] if n_best else first
         best = best[gains[best] > 0.0]
@@ -381,13 +405,16 @@ class _Search:
         self, curvature: NDArray[np.float64], down: NDArray[np.intp], up: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """What the square of a unit of exposure costs each depth that passes between pages of two types."""
-        of_types, place = np.unique(np.concatenate([down, up]), return_inverse=True)
+        occurs = np.zeros(len(self.problem.rows), np.bool_)
+        occurs[down] = occurs[up] = True
+        of_types, place = np.flatnonzero(occurs), np.cumsum(occurs) - 1
         if len(of_types) > MOST_TYPES:
             return np.asarray(curvature @ ((self.problem.rows[down] - self.problem.rows[up]) ** 2).T)
         rows = self.problem.rows[of_types]
         own = curvature @ (rows**2).T
         between = own[:, :, None] + own[:, None, :] - 2.0 * (rows * curvature[:, None, :]) @ rows.T
-        return np.asarray(between[:, place[: len(down)], place[len(down) :]])
+        pair = len(of_types) * place[down] + place[up]
+        return np.take(between.reshape(len(between), -1), pair, axis=1)
 
     def _after(
         self, upper: NDArray[np.intp], lower: NDArray[np.intp]
