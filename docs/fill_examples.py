@@ -1,7 +1,7 @@
 """Runs the examples of documentation pages, and writes into the pages what they print.
 
     python docs/fill_examples.py docs/tutorial/score-a-run.md …
-    python docs/fill_examples.py --check docs/how-to/with-ranx.md …    # only say what differs; exit code 1
+    python docs/fill_examples.py --check docs/how-to/interop.md …    # only say what differs; exit code 1
 
 Console blocks hold commands after `$ ` and their output; a `text` block right after a `python` block is what that
 prints. What is shown is what a terminal shows: standard output and standard error. The test of the examples runs the

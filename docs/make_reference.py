@@ -263,6 +263,13 @@ def policies_page() -> str:
         tasks = ", ".join(map(str, policy.tasks))
         lines.append(f"| [{name}](policies/{slug(name)}.md) | {tasks} | {_one_line(NOTES['policies'][name]['idea'])} |")
     lines += [
+        "\n## Settings of all policies\n",
+        "| setting | meaning |",
+        "|---|---|",
+        "| `information` | dimensions that the system knows, such as `geography,gender`; the target is over these |",
+        "| `scored` | dimensions that the scorer looks at |",
+        "| `n_candidates` | how many pages are ranked |",
+        "| `within` | only pages of a group: `within=geography=Africa` |",
         "\n## Policies for streams\n",
         "For `evenrank stream` and `evenrank.Stream`; settings follow the name: `fairco:gain=0.1`.\n",
     ]

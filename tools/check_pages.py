@@ -25,6 +25,8 @@ EXAMPLE = re.compile(r"^```(?:console|python)$", re.M)
 EXTRAS = re.compile(r"pip install '\.\[([\w,]+)\]'")
 IN_DEMO = {"report", "web"}
 """Extras that `make demo` installs."""
+NOT_RUN = {"ranx", "lenskit"}
+"""Extras whose examples are run by the tests of distributions alone."""
 NEEDS = {"docs/how-to/real-wiki.md": ROOT.parent / "shared/data/ltgwiki/ltgwiki-201709-pages-articles.xml.bz2"}
 """Pages that need a file which is not part of the project."""
 NOT_INSTALLED = {"docs/how-to/install.md", "docs/how-to/annotate.md", "docs/how-to/publish.md", "docs/how-to/fleet.md"}
@@ -44,7 +46,7 @@ def extras_of(folder: Path, page: str) -> set[str]:
     if page in NOT_INSTALLED:
         return set()
     named = EXTRAS.findall((folder / page).read_text("utf-8"))
-    return {extra for names in named for extra in names.split(",")} - IN_DEMO
+    return {extra for names in named for extra in names.split(",")} - IN_DEMO - NOT_RUN
 
 
 def check(python: Path, folder: Path, page: str) -> str:

@@ -62,14 +62,8 @@ OPTIONAL = (
     *("lenskit", "psycopg", "opensearchpy", "pyterrier", "tokenizers", "urllib3", "babel", "jinja2", "usearch"),
 )
 """Packages that only some extras bring, by their names in Python."""
-ADAPTERS = {
-    "with-ranx.md": "ranx",
-    "with-lenskit.md": "lenskit",
-    "with-pyterrier.md": "interop",
-    "with-ir-measures.md": "interop",
-    "with-ir-datasets.md": "",
-}
-"""Page of an adapter → the extra that its examples need."""
+ADAPTERS = {"ranx": ("ranx",), "lenskit": ("LensKit",), "interop": ("PyTerrier", "ir_measures", "ir_datasets")}
+"""Extra → the sections of `interop.md` whose examples need it."""
 
 
 @pytest.fixture(scope="module")
@@ -254,10 +248,10 @@ def test_each_extra_alone_in_a_clean_environment(
 
 
 def pages_of_the_docs() -> list[str]:
-    """Pages with examples, by their path; those of adapters and of a real dump have tests of their own."""
+    """Pages with examples, by their path; those on other packages and of a real dump have tests of their own."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     shown = [page for page in pages if re.search(r"^```(console|python)$", page.read_text("utf-8"), re.M)]
-    return [str(page.relative_to(ROOT)) for page in shown if page.name not in (*ADAPTERS, "real-wiki.md")]
+    return [str(page.relative_to(ROOT)) for page in shown if page.name not in ("interop.md", "real-wiki.md")]
 
 
 @pytest.mark.long
@@ -295,14 +289,15 @@ def test_wheel_and_source_archive_of_build_install_alone(tmp_path: Path) -> None
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("page", ADAPTERS)
-def test_pages_of_adapters_run_with_that_package_alone(
-    page: str, environment: Callable[[str], Path], tmp_path: Path
+@pytest.mark.parametrize("extra", ADAPTERS)
+def test_examples_with_another_package_run_with_that_package_alone(
+    extra: str, environment: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    text = (ROOT / "docs" / "how-to" / page).read_text("utf-8")
-    if page == "with-lenskit.md":  # not run by the other tests, because LensKit is large
-        text = text.replace("```py\n", "```python\n")
-    (tmp_path / page).write_text(text, "utf-8")
-    check = [str(environment(ADAPTERS[page]) / "python"), str(ROOT / "docs" / "fill_examples.py"), "--check", page]
+    """Among them those of ranx and LensKit (`py`), which other tests leave out: one compiles itself, one is large."""
+    start, *sections = re.split(r"^## ", (ROOT / "docs" / "how-to" / "interop.md").read_text("utf-8"), flags=re.M)
+    chosen = [section for section in sections if section.split("\n", 1)[0] in ADAPTERS[extra]]
+    assert len(chosen) == len(ADAPTERS[extra])
+    (tmp_path / "page.md").write_text("".join([start, *chosen]).replace("```py\n", "```python\n"), "utf-8")
+    check = [str(environment(extra) / "python"), str(ROOT / "docs" / "fill_examples.py"), "--check", "page.md"]
     done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

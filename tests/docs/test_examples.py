@@ -23,7 +23,6 @@ WITH_EXAMPLES = [page for page in PAGES if examples.BLOCK.search(page.read_text(
 COMPLETE = (
     "../README.md",
     "tutorial/score-a-run.md",
-    "tutorial/fair-list.md",
     "how-to/install.md",
     "how-to/your-data.md",
     "how-to/campaigns.md",
@@ -47,10 +46,6 @@ COMPLETE = (
     "how-to/topics.md",
     "how-to/extend.md",
     "how-to/work-lists.md",
-    "how-to/with-ranx.md",
-    "how-to/with-pyterrier.md",
-    "how-to/with-ir-measures.md",
-    "how-to/with-ir-datasets.md",
     "explanation/files.md",
 )
 """Pages with examples. `…` in a line stands for a time, a size, a path or a secret; alone, for lines left out."""
@@ -63,19 +58,16 @@ def name_of(page: Path) -> str:
 NEEDS = {
     "how-to/real-wiki.md": ROOT.parent / "shared/data/ltgwiki/ltgwiki-201709-pages-articles.xml.bz2",
     "how-to/stream.md": ROOT.parent / "shared/golden-2019/data",
-    "how-to/uncertainty-real.md": ROOT.parent / "shared/data/wikipedia-sample",
+    "decisions/measurements/real-articles.md": ROOT.parent / "shared/data/wikipedia-sample",
 }
 """Pages that need a file or folder which is not part of the project: they are run where it is at hand."""
 
 
 BESIDE = {"how-to/campaigns.md": ("golden_2019", "golden_2020", "golden_fairweb")}
 """Folders of `tests/` that the commands of a page find beside them."""
-COMPILED = "how-to/with-ranx.md"
-"""A page whose package compiles itself for a minute when it is first used."""
-EVERY = [pytest.param(name, marks=[pytest.mark.long] * (name == COMPILED)) for name in (*COMPLETE, *NEEDS)]
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", [*COMPLETE, *NEEDS])
 def test_page_shows_what_comes_out(name: str, tmp_path: Path) -> None:
     if name in NEEDS:
         if not NEEDS[name].exists():
@@ -159,10 +151,7 @@ def test_renewing_a_page_keeps_what_it_leaves_out() -> None:
 def test_the_user_guides_have_examples() -> None:
     guides = [page for page in PAGES if page.parent.name in ("tutorial", "how-to") or page.name == "README.md"]
     without = {page.name for page in guides if page not in WITH_EXAMPLES}
-    configuration = {"cookbook.md", "deploy.md", "migrate.md", "troubleshooting.md"}
-    assert without == {"fleet.md", "with-lenskit.md", *configuration}, (
-        "a guide shows what it explains; servers are needed for fleet.md, an environment with LensKit for its page"
-    )
+    assert without == {"deploy.md", "fleet.md"}, "a guide shows what it explains, where no server is needed"
 
 
 def test_every_command_is_in_a_guide() -> None:

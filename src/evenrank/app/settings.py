@@ -125,7 +125,7 @@ class WebSettings:
     """Show totals by gender, also of articles that visitors choose, who can then read off the gender of a person; pages
     say so. By default nothing but coarse bands is shown, and only of articles that the wiki chose."""
     renews_admin_link: Annotated[bool, Option("--new-admin-link")] = False
-    """The same with a new link: the one before it, and browsers that opened it, are refused from now on."""
+    """Like --admin-link, with a new link: the old one, and browsers that opened it, are refused from now on."""
     data_of: Annotated[str, Option("--data-of", "TEXT")] = ""
     """Age of the data in words; by default the date of the dump."""
     allowed_hosts: Annotated[tuple[str, ...], Option("--allow-host", "NAME")] = ("localhost", "127.0.0.1", "[::1]")

@@ -317,8 +317,8 @@ def generate_command(
 ) -> None:
     """Make a synthetic collection in FOLDER: official-format files under source/, then imported.
 
-    People, places and articles are made up; groups and quality are mixed as in the published counts. `--world` names a
-    set of the options below it, which change it where they are given.
+    People, places and articles are made up; groups and quality are mixed as in the published counts. `--world` sets
+    the options below it; those that you give yourself replace its values.
     """
     from evenrank.errors import Collected
     from evenrank.trec.describe import table_text

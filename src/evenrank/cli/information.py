@@ -44,7 +44,7 @@ def command(
     The attribute is known, masked, undisclosed for a share of the pages (systems know that share or do not), or wrong
     for a share of them (exchanged with another page). The cost is the difference from the policy's own score with the
     attribute known, positive where it is worse, with its 95 % interval over topics. A cost is clear when the interval
-    leaves out 0 and the topics are enough to say so.
+    does not contain 0 and there are enough topics.
     """
     found = evenrank.information(
         folder,

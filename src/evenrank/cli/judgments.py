@@ -173,7 +173,7 @@ def export(store: Path | str, form: str, output: Path) -> None:
 
 @command.command()
 @click.argument("store", type=STORE)
-@click.option("--resamples", type=click.IntRange(min=100), default=9999, show_default=True, help="Of the intervals.")
+@click.option("--resamples", type=click.IntRange(min=100), default=9999, show_default=True, help="For intervals.")
 @FORMAT
 def agreement(store: Path | str, resamples: int, form: str) -> None:
     """Krippendorff's α of all and by topic, Cohen's κ of each pair and by topic, with 95 % intervals; disagreements.
@@ -321,7 +321,7 @@ def erase(store: Path | str, name: str) -> None:
     "--collection", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="To score the runs on."
 )
 @click.option("--protocol", type=PROTOCOL_NAME, default=DEFAULT_PROTOCOL, show_default=True)
-@click.option("--resamples", type=click.IntRange(min=100), default=9999, show_default=True, help="Of the intervals.")
+@click.option("--resamples", type=click.IntRange(min=100), default=9999, show_default=True, help="For intervals.")
 @FORMAT
 def machine(
     store: Path | str, run_files: tuple[Path, ...], collection: str | None, protocol: str, resamples: int, form: str

@@ -73,7 +73,7 @@ def command(
 ) -> None:
     """Train a relevance model on the training topics of the collection DIR, which needs an index.
 
-    Prints how good it is on topics that it did not see (five folds), whether its probabilities mean what they say, and
+    Prints how good it is on topics that it did not see (five folds), how well its probabilities are calibrated, and
     what each feature adds. Use it with `--model learned` in search, rank, pareto and serve.
     """
     collection = evenrank.Collection.open(folder)

@@ -28,7 +28,7 @@ PASSWORD = "EVENRANK_WIKI_PASSWORD"  # no password # nosec B105
 @click.option("--page", metavar="TITLE", help="Page of the wiki, e.g. 'Wikipedia:WikiProject Chess/Work list'.")
 @click.option("--topic", type=int, help="Topic of RUN.  [default: its only one]")
 @click.option("--rows", type=click.IntRange(min=1), help="Articles published.  [default: all]")
-@click.option("--list", "token", metavar="TOKEN", help="A work list of the web app, made again, in place of RUN.")
+@click.option("--list", "token", metavar="TOKEN", help="A work list of the web app, computed again, in place of RUN.")
 @click.option("--store", type=STORE, metavar="FILE|URL", help="The store with that list.  [default: DIR/desk.sqlite]")
 @click.option("--public-url", metavar="URL", default="", help="Address of the web app, for links on the page.")
 @click.option("--api", metavar="URL", help="The wiki's api.php, e.g. https://en.wikipedia.org/w/api.php.")

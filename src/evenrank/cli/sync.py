@@ -38,7 +38,7 @@ def command(
     """Keep the collection FOLDER up to date with the articles of a wiki; metadata stay as they are.
 
     Prints a JSON line after each update. A run that was stopped resumes where it was. While the wiki has more changes
-    than --most, updates follow each other without a pause; a wiki that is busy or away is asked again later.
+    than --most, updates follow each other without a pause; a wiki that is busy or unreachable is asked again later.
     """
     from evenrank.wikipedia.mediawiki.settings import WikiSettings, api_of
 

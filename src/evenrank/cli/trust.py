@@ -29,7 +29,7 @@ SHARE = FiniteRange(0.0, 1.0, min_open=True, max_open=True)
 @click.option("--level", type=SHARE, default=0.05, show_default=True, help="Significance level of the tests.")
 @JUDGMENTS
 @click.option("--pool", type=InputFile(exists=True), help="Pool of the topics.  [default: that of the runs]")
-@click.option("--draws", type=click.IntRange(1, 1000), default=N_DRAWS, show_default=True, help="Of wrong groups.")
+@click.option("--draws", type=click.IntRange(1, 1000), default=N_DRAWS, show_default=True, help="With wrong groups.")
 @click.option("--topics-only", is_flag=True, help="Resample topics, and change nothing else.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @scoring_options(*DEPTHS)

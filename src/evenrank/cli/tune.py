@@ -33,7 +33,8 @@ from evenrank.core.settings import read_pairs
     type=click.Choice(["random", "halving"]),
     default="random",
     show_default=True,
-    help="random: so many; halving: three times as many on few queries, the best thirds on more, at the same cost.",
+    help="random: each combination on all queries; halving: three times as many on few queries, of which the best "
+    "third continues, at the same cost.",
 )
 @measures_option("Measures to tune by, which are averaged", "Score, EE-L")
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting that stays as it is.")
@@ -42,7 +43,7 @@ from evenrank.core.settings import read_pairs
     "tried",
     metavar="NAME=V,V,…|LOW..HIGH",
     multiple=True,
-    help="A setting to tune, with the values or the range to draw from.  [default: those that weigh aims]",
+    help="A setting to tune, with the values or the range to draw from.  [default: the weights of aims]",
 )
 @PROTOCOL
 @TARGET
