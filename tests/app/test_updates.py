@@ -9,13 +9,18 @@ import numpy as np
 import orjson
 import pytest
 
+from evenrank.app.app import make_app, reload
 from evenrank.app.articles.article import count_articles, open_facts, save_facts
 from evenrank.app.assess.texts import find_contents, source_mark
+from evenrank.app.settings import WebSettings
+from evenrank.app.state import open_state
+from evenrank.errors import DamagedCollectionError
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.retrieval.update import update_collection
 from evenrank.trec import updated_data
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import import_collection
+from evenrank.trec.releases import pack_collection
 from tests.robustness.small_files import small_files
 
 
@@ -75,3 +80,26 @@ def test_assessors_see_the_texts_of_the_updated_collection(tmp_path: Path) -> No
     wanted = {page: page for page in (1, 2, 3, 4)}
     assert [row["page"] for rows in find_contents(fresh.open_corpus(), wanted) for row in rows] == [4, 1]
     assert source_mark(fresh) != mark
+
+
+@pytest.mark.parametrize("part", ["titles.npy", "mask-geography.npy"])
+@pytest.mark.parametrize("n_bytes", [None, 10])
+def test_a_release_that_is_still_being_copied_is_not_served(tmp_path: Path, part: str, n_bytes: int | None) -> None:
+    collection, releases = small(tmp_path), tmp_path / "releases"
+    pack_collection(collection.path, releases)
+    app = make_app(open_state(releases, WebSettings(store=tmp_path / "desk.sqlite", facts_folder=tmp_path)))
+    updated(tmp_path, collection, "A river in Asia.")
+    pack_collection(collection.path, releases)
+    path = releases / "data-2" / part
+    content = path.read_bytes()
+    path.unlink()
+    if n_bytes:
+        path.write_bytes(content[:n_bytes])
+    with pytest.raises(DamagedCollectionError, match=part):
+        reload(app)
+    assert app.state.current.collection.data.name == "data-1"
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+    reload(app)
+    assert app.state.current.collection.data.name == "data-2"
+    app.state.current.close()
