@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from multiprocessing import parent_process
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from evenrank.errors import EvenrankError
 from evenrank.parallel import SMALL_WORK_SECONDS, map_batches, n_cores
+from evenrank.plugins import PluginWarning
 
 SCRIPT = """
 import sys, time
@@ -170,3 +172,16 @@ def test_a_script_with_a_logger_and_without_a_guard_runs_once(tmp_path: Path, wo
     script.write_text(SCRIPT_WITHOUT_GUARD.replace("WORKERS", str(workers)), "utf-8")
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "40\n", "__main__: once\n")
+
+
+def _warn_of_plug_in(number: int) -> int:
+    time.sleep(0.6)
+    warnings.warn("plug-in 'gone' is ignored", PluginWarning, stacklevel=1)
+    return number
+
+
+def test_workers_leave_warnings_of_plug_ins_to_their_parent(capfd: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert list(map_batches(_warn_of_plug_in, range(4), 2)) == [0, 1, 2, 3]
+    assert "plug-in" not in capfd.readouterr().err

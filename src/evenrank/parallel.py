@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -19,6 +20,7 @@ from typing import TypeVar, cast
 
 from evenrank.errors import EvenrankError
 from evenrank.garbage import collect_rarely
+from evenrank.plugins import PluginWarning
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -106,8 +108,9 @@ def _start_pool(n_workers: int) -> ProcessPoolExecutor:
 
 
 def _start_worker() -> None:
-    """Ctrl-C is the parent's business; a worker whose parent was killed ends itself."""
+    """Ctrl-C and broken plug-ins are the parent's business; a worker whose parent was killed ends itself."""
     collect_rarely()
+    warnings.simplefilter("ignore", PluginWarning)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

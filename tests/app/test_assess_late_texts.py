@@ -75,6 +75,21 @@ def test_a_new_page_is_read_whole(generated: Collection, judging: Judging, files
     assert judging.texts.texts.find(GONE) is Absence.GONE
 
 
+def test_after_new_data_texts_come_from_them(generated: Collection, judging: Judging, files: JudgingFiles) -> None:
+    """They came from the data of the start, whose files a server kept open until its end."""
+    page = longest(generated, files)
+    pool_more(files, page)
+    sources = {**generated.manifest.sources, "corpus": replace(generated.manifest.sources["corpus"], path="/gone")}
+    away = replace(generated, manifest=replace(generated.manifest, sources=sources))
+    earlier = judging.renewed(replace(judging.state, collection=away))
+    assert earlier.texts.find(page, lambda: {page}) is Absence.UNREAD
+    earlier.texts.wait()
+    renewed = earlier.renewed(replace(judging.state, collection=generated))
+    renewed.texts.find(page, lambda: {page})
+    renewed.texts.wait()
+    assert isinstance(renewed.texts.find(page, set), ArticleContent)
+
+
 def test_the_page_of_the_assessor_shows_its_end(generated: Collection, files: JudgingFiles, tmp_path: Path) -> None:
     page = longest(generated, files)
     end = expected(generated, tmp_path / "other.sqlite", page).parts[-1].title

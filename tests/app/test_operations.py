@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import logging
 import mmap
@@ -13,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -371,6 +373,38 @@ def test_a_running_server_notices_a_new_import(growing: tuple[AppState, Path]) -
         titles = client.get(f"{posted(client, '/lists', {'title': 'River', 'keywords': 'river'})}.txt").text
         assert "River 45\n" in titles
         assert len(client.get(f"{before}.txt").text.splitlines()) == 30
+
+
+def test_old_data_that_a_request_still_used_are_closed_later(
+    growing: tuple[AppState, Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Under load, descriptors and memory of the data before stayed until the next refresh."""
+    state, folder = growing
+    monkeypatch.setattr(app_module, "LONG_REQUEST_SECONDS", 2.0)
+    caplog.set_level(logging.INFO, "evenrank.app")
+    app = make_app(state)
+    with TestClient(app, base_url="http://localhost"):
+        used: list[object] = []
+        for n_pages in (45, 60):
+            if n_pages == 60:
+                gc.disable()  # the collector would find it at some time
+                used += [used, app.state.current]  # in a circle, as an error and its frames are
+                of_request = weakref.ref(app.state.current)
+            write_collection(folder, n_pages)
+            wait_until(lambda n_pages=n_pages: f"now serving {n_pages} articles" in caplog.text)
+        try:
+            assert of_request() is not None
+            del used
+            wait_until(lambda: of_request() is None)
+        finally:
+            gc.enable()
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_new_data_that_cannot_be_opened_yet_are_tried_again(

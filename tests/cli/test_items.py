@@ -164,3 +164,20 @@ def test_relevant_items_under_other_ids_are_told(recipes: Path) -> None:
     (recipes / "liked.csv").write_text("query,item,grade\nu1,tom_yum,1\n")
     told = str(both(recipes, "score", "--qrels", str(recipes / "liked.csv")).exception)
     assert "no relevant item is ranked, of 1 (are the ids the same in both?)" in told
+
+
+def test_items_of_several_groups_and_parquet_files_are_explained(files: Path) -> None:
+    (files / "twice.csv").write_text("item,group\na,x\na,y\n")
+    (files / "run.parquet").write_bytes(b"PAR1\x15\x04\x15\xe0\xff")
+    run, qrels, groups = str(files / "run.csv"), str(files / "qrels.txt"), str(files / "groups.csv")
+    result = CliRunner().invoke(cli, ["score", "--run", run, "--groups", str(files / "twice.csv"), "--qrels", qrels])
+    assert "an item of several groups has a column `share` or `grouping`" in str(result.exception)
+    words = ["score", "--run", str(files / "run.parquet"), "--groups", groups, "--qrels", qrels]
+    result = CliRunner().invoke(cli, words)
+    assert "a Parquet file (save it as CSV, or give data frames in Python)" in str(result.exception)
+
+
+def test_a_gap_of_rounding_is_printed_as_none() -> None:
+    found = package.rerank({"q": {"a": 0.2}}, {"a": "x", "c": "y"}, "equal", n_rankings=10)
+    assert abs(found.certificates["q"]["gap"]) < 1e-15
+    assert "gap 0, " in str(found)

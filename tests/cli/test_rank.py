@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+import evenrank
 from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_run
@@ -132,6 +133,15 @@ def test_mistakes_are_told_and_nothing_is_written(
     told = str(result.exception) if isinstance(result.exception, EvenrankError) else result.output
     assert message in told
     assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_without_an_explanation_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    @evenrank.policy("own", tasks=(1,))
+    def own(candidates, target, request, rng, *, group: str = "", factor: float = 2.5):
+        """By relevance."""
+
+    monkeypatch.setitem(POLICIES.builtin, "own", own)
+    assert call("policies", "own").output.splitlines()[-2:] == ["  group =", "  factor = 2.5"]
 
 
 def test_policies_are_listed_from_the_registry() -> None:

@@ -12,7 +12,7 @@ MOST_WORDS = 1500
 MOST_OF_A_DECISION = 400
 MOST_OF_AN_EXPLANATION = 550
 """With a figure or two, as much as two screens of 1280 × 800 show."""
-MOST_OF_ALL_GUIDES = 15_700
+MOST_OF_ALL_GUIDES = 15_500
 """Words of how-to guides and tutorials, code and tables included."""
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "reference" not in page.relative_to(DOCS).parts)
 EXPLANATIONS = sorted((DOCS / "explanation").glob("*.md"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -217,7 +219,22 @@ space = { speed = [1] }
     wanted = ["'titel'", "budget is 0", "'grid'", "'wilcoxon'", "'Scor'", "'mars'", "no such folder", "'colour'"]
     wanted += ["no groups and no relevance", "'optimol'", "weight is -1", "'speed'"]
     assert [text for text in wanted if text not in message] == []
-    assert all(line.startswith(f"{path}: ") for line in message.splitlines())
+    lines = dict(line.removeprefix(f"{path}:").split(": ", 1)[::-1] for line in message.splitlines())
+    number_of = {text: [int(n) for fault, n in lines.items() if text in fault] for text in wanted}
+    assert list(number_of.values()) == [[2], [4], [5], [7], [9], [12], [15], [16], [18], [21], [24], [25]]
+
+
+def test_faults_of_own_data_are_named_together_with_their_lines(study_file: Path) -> None:
+    text = study_file.read_text().replace('title = "Sides <&>"', "title = 5").replace('"qrels.txt"', '"gone.txt"')
+    text = text.replace('target = "equal"', 'target = "equl"\nk = 0\ntrain_share = 1.5\nexpected = "odds"')
+    study_file.write_text(text.replace('name = "greedy"', 'nme = "greedy"\ncolour = 1'))
+    with pytest.raises(EvenrankError) as error:
+        read_study(study_file)
+    found = {int(line.removeprefix(f"{study_file}:").partition(":")[0]): line for line in str(error.value).splitlines()}
+    wanted = {2: "title is 5", 12: "gone.txt", 13: "equl", 14: "k is 0", 15: "train_share is 1.5", 16: "'odds'"}
+    wanted |= {19: "without a name", 20: "'nme'", 21: "'colour'"}
+    assert {number: text in found.get(number, "") for number, text in wanted.items()} == dict.fromkeys(wanted, True)
+    assert len(found) == len(wanted)
 
 
 @pytest.mark.parametrize("text, message", [("data = [", "not TOML"), ("", "no data"), ("data = 3", "no data")])
@@ -277,3 +294,64 @@ def test_a_policy_that_fails_is_reported_and_the_others_are_scored(own_data: eve
     assert np.isfinite(found.cells[0].mean("Score"))
     found.write(tmp_path)
     assert "mmr failed" in (tmp_path / "report.html").read_text()
+
+
+def test_a_trial_whose_policy_raises_is_reported_and_the_others_count(
+    study_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @evenrank.policy("fragile", tasks=(1,))
+    def fragile(candidates: Any, target: Any, request: Any, rng: Any, *, power: float = 1.0) -> Any:
+        if power > 1.5:
+            raise ZeroDivisionError("too much\npower")
+        return np.argsort(-candidates.relevance, kind="stable")
+
+    monkeypatch.setitem(evenrank.POLICIES.builtin, "fragile", fragile)
+    more = '[[policies]]\nname = "fragile"\ntune = true\nspace = { power = [2, 1.2] }\n'
+    study_file.write_text(study_file.read_text() + more)
+    result = CliRunner().invoke(cli, ["experiment", str(study_file), "--workers", "1"])
+    assert result.exit_code == 0, result.output
+    assert "fragile (tuned) on own, Task 1: 1 of its trials failed: ZeroDivisionError: too much power" in result.stderr
+    assert "(test_experiment.py, line " in result.stderr
+    assert "fragile (tuned)" in result.stdout
+    files = {option: str(study_file.parent / name) for option, name in INPUTS.items()}
+    words = ["tune", *(word for pair in files.items() for word in pair), "--policy", "fragile", "--workers", "1"]
+    result = CliRunner().invoke(cli, [*words, "--try", "power=2,1.2", "--budget", "3"])
+    assert "1 of 3 trials failed, the first because of: ZeroDivisionError" in result.stderr
+
+
+INPUTS = {"--run": "items.csv", "--groups": "groups.csv", "--qrels": "qrels.txt"}
+
+
+def _module(path: Path, direction: str) -> Any:
+    """A plug-in's module as a new process would find it."""
+    path.write_text(
+        "import evenrank, numpy as np\n"
+        "@evenrank.policy('ordered')\n"
+        "def ordered(candidates, target, request, rng):\n"
+        f"    return np.argsort({direction}candidates.relevance)\n"
+        "@evenrank.measure('First')\n"
+        "def first(view):\n"
+        f"    return {direction}1.0 * view.is_relevant[:1].any()\n"
+    )
+    sys.modules.pop(path.stem, None)
+    return importlib.import_module(path.stem)
+
+
+def test_a_changed_plug_in_is_tried_again(
+    own_data: evenrank.OwnData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    path, means = tmp_path / "own_plug_in_of_this_test.py", []
+    for direction in ("-", "+", "-"):
+        module = _module(path, direction)
+        given = {"policies": [{"name": module.ordered}], "measures": {"task1": ["nDCG", module.first]}}
+        study = read_study({"data": [{"world": "usual"}], **given})
+        cell = run_study(study, [own_data], tmp_path / "out", 1).cells[0]
+        means.append((cell.mean("nDCG"), cell.mean("First")))
+    assert means[0] == means[2]
+    assert means[0][0] > means[1][0]
+    assert means[0][1] < 0 <= means[1][1]
+    key = trials.Trial(own_data, "greedy", (), ("q0",), ("nDCG",)).key
+    path.write_text(path.read_text() + "# more\n")
+    assert trials.Trial(own_data, "greedy", (), ("q0",), ("nDCG",)).key == key

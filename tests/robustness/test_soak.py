@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
 
-from tests.robustness.soak import MOST_OF_A_STORE, growth, leaks, lost, soak
+from tests.robustness.soak import MOST_OF_A_STORE, growth, leaks, lost, soak, unversioned
 
 
 @pytest.mark.long
@@ -34,3 +34,10 @@ def test_descriptors_that_nothing_explains_are_leaks() -> None:
     assert leaks(Counter({"desk.sqlite": MOST_OF_A_STORE, "desk.sqlite-wal": 2, "socket": 3})) == {}
     assert leaks(Counter({"desk.sqlite": MOST_OF_A_STORE + 1})) == {"desk.sqlite": MOST_OF_A_STORE + 1}
     assert leaks(Counter({"desk.sqlite-wal": 20})) == {"desk.sqlite-wal": 20}
+
+
+def test_another_version_of_a_file_is_no_leak() -> None:
+    names = Counter({"data-12": 1, "index-3": 2, "desk-facts-efabb532-23181a5175ee.npy": 1, "mask-gender.npy": 1})
+    expected = {"data": 1, "index": 2, "desk-facts.npy": 1, "mask-gender.npy": 1}
+    assert unversioned(names) == expected
+    assert unversioned(Counter({"desk.sqlite-wal": 1, "socket": 2})) == {"desk.sqlite-wal": 1, "socket": 2}

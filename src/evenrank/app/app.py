@@ -6,6 +6,7 @@ import asyncio
 import gc
 import hashlib
 import logging
+import math
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -91,6 +92,8 @@ AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     admin,
 )
 """The visible list of areas: each gives its routes. A new one is a folder and one line here."""
+LONG_REQUEST_SECONDS = 60.0
+"""After new data, how long a request may still use the old data, whose files are closed then."""
 MAX_RETRY_SECONDS = 60.0
 """Longest wait before a collection that could not be opened is tried again."""
 LOG = logging.getLogger("evenrank.app")
@@ -218,9 +221,12 @@ async def follow_collection(app: Starlette) -> None:
     if not seconds:
         return
     served = seen = failed = collection_mark(folder)
-    n_failures, next_try = 0, 0.0
+    n_failures, next_try, collect_at = 0, 0.0, math.inf
     while True:
         await asyncio.sleep(seconds)
+        if time.monotonic() >= collect_at:
+            await run_in_threadpool(gc.collect)
+            collect_at = math.inf
         found = collection_mark(folder)
         is_settled, seen = found == seen, found
         if found == served or not is_settled or (found == failed and time.monotonic() < next_try):
@@ -229,7 +235,7 @@ async def follow_collection(app: Starlette) -> None:
         failed, next_try = found, time.monotonic() + min(MAX_RETRY_SECONDS, seconds * 2.0 ** min(n_failures, 10))
         try:
             await run_in_threadpool(reload, app)
-            served = found
+            served, collect_at = found, time.monotonic() + LONG_REQUEST_SECONDS
         except EvenrankError as error:
             LOG.warning("the collection has changed but cannot be used yet: %s", error)
         except Exception:

@@ -11,7 +11,7 @@ import evenrank
 from evenrank.cli.listing import FORMAT
 from evenrank.cli.options import SEED, InputFile, encoder_options
 from evenrank.cli.rank import WORKERS
-from evenrank.cli.talk import say
+from evenrank.cli.talk import say, warn
 from evenrank.measures.registry import MAIN
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ def run_command(study: Path, output: Path | None, workers: int, check: bool) -> 
     folder = output or study.with_suffix("")
     found = evenrank.experiment(asked, folder, workers=workers)
     click.echo(str(found))
+    for cell in found.cells:
+        failed = [one.error for one in cell.tuned.tried if one.error] if cell.tuned is not None else []
+        if cell.error or failed:
+            what = "failed" if cell.error else f"{len(failed)} of its trials failed"
+            warn(f"{cell.policy} on {cell.data}, Task {cell.task}: {what}: {cell.error or failed[0]}")
     for task, measure in dict.fromkeys((task, MAIN[task].name) for _, task in found.groups):
         if len(found.groups) > 1 and any((one.task, one.measure) == (task, measure) for one in found.regrets):
             click.echo(text_of(regret_table(found.regrets, task, measure)))

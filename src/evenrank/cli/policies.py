@@ -57,4 +57,6 @@ def _shown(value: object) -> str:
 
 
 def _wrapped(start: str, text: str) -> str:
+    if not text:  # of which `fill` would make an empty line
+        return start.rstrip(": ")
     return fill(text, width=100, initial_indent=start, subsequent_indent="      ", break_long_words=False)

@@ -12,7 +12,7 @@ from evenrank.cli.options import SEED, measures_option
 from evenrank.cli.outputs import FORCE, refuse_existing
 from evenrank.cli.rank import FOLDER, PROTOCOL, TARGET, WORKERS
 from evenrank.cli.score import TABLE
-from evenrank.cli.talk import say
+from evenrank.cli.talk import say, warn
 from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs
 
@@ -127,6 +127,8 @@ def command(
         folder=cache or (output and output.with_name(f"{output.name}.trials")),
     )
     click.echo(str(found), nl=False)
+    if failed := [one for one in found.tried if one.error]:
+        warn(f"{len(failed)} of {len(found.tried)} trials failed, the first because of: {failed[0].error}")
     if output is not None:
         found.write(output)
     options = " ".join(f"--set {name}={text}" for name, text in found.settings.items())

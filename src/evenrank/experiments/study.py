@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from evenrank.core.records import Task
@@ -17,12 +18,15 @@ from evenrank.errors import Collected, EvenrankError, UnknownNameError, input_er
 from evenrank.experiments.data import PolicyChoice
 from evenrank.experiments.search_space import policy_space
 from evenrank.experiments.tune import METHODS, Method
+from evenrank.io.group_targets import WORDS
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import Named, as_measure
-from evenrank.policies.registry import find_policy, is_policy, make_policy
+from evenrank.policies.registry import PolicyEntry, find_policy, is_policy, make_policy
 from evenrank.scoring.compare import TESTS
 from evenrank.trec.generate.settings import ALL_GROUPS, GenerateSettings, world_settings
 
+T = TypeVar("T")
+WORD = r"[\w.-]+"
 OF_STUDY = ("title", "seed", "tuning", "measures", "tests", "data", "policies")
 OF_COLLECTION = ("protocol", "target", "model")
 OF_WORLD = (
@@ -117,51 +121,107 @@ def read_study(source: FilePath | Mapping[str, Any]) -> Study:
         return _study(dict(source), Path())
     path = Path(source)
     try:
-        with path.open("rb") as file:
-            table = tomllib.load(file)
+        content = path.read_bytes()
+        table = tomllib.loads(content.decode("utf-8"))
     except OSError as error:
         raise input_error(path, 0, f"could not be read: {reason_of(error)}", "name a TOML file") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise input_error(path, 0, f"not TOML: {error}", "see the example in the documentation") from error
-    try:
-        return _study(table, path.parent)
-    except EvenrankError as error:
-        raise EvenrankError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from error
+    return _study(table, path.parent, _Lines(path, content.decode("utf-8")))
 
 
-def _study(table: dict[str, Any], folder: Path) -> Study:
-    faults = Collected()
-    faults.add(_unknown("the study", table, OF_STUDY))
+class _Lines:
+    """Where the tables of a TOML file are: which line a fault of one of them is about."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._tables: dict[tuple[str, int], list[tuple[int, str]]] = {("", 0): []}
+        current, counts = ("", 0), dict[str, int]()
+        for number, line in enumerate(text.splitlines(), start=1):
+            heading = re.match(r"\s*\[\[?\s*([\w-]+)\s*\]", line)
+            if heading is not None:
+                name = heading[1]
+                current = (name, counts.get(name, 0))
+                counts[name] = current[1] + 1
+                self._tables["", 0].append((number, name))
+            self._tables.setdefault(current, []).append((number, line))
+
+    def place(self, fault: str, table: str, at: int) -> str:
+        """A fault after its file and line: the one whose key it names, else the likeliest, else the heading."""
+        lines = self._tables.get((table, at)) or self._tables["", 0]
+        words = set(re.findall(WORD, re.split(r"[;(]", fault)[0]))
+        keyed = [number for number, line in lines if line.partition("=")[0].strip(" \"'") in words]
+        shared = {number: len(words & set(re.findall(WORD, line.partition("=")[2]))) for number, line in lines[1:]}
+        likeliest = sorted((n_words, number) for number, n_words in shared.items() if n_words)[-1:]
+        number = [*keyed, *(number for _, number in likeliest), *(number for number, _ in lines if table), 0][0]
+        return f"{self._path}:{number}: {fault}" if number else f"{self._path}: {fault}"
+
+
+class _Faults(Collected):
+    """Faults of a study, each with its place where the study is a file."""
+
+    def __init__(self, lines: _Lines | None) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def add_of(self, faults: Iterable[str], table: str = "", at: int = 0) -> None:
+        """Note faults of the `at`-th table of a name."""
+        self.add(faults if self._lines is None else [self._lines.place(fault, table, at) for fault in faults])
+
+    def check_of(self, function: Callable[[], T], table: str = "", at: int = 0) -> T | None:
+        """What a function that reads such a table returns; None when it finds faults."""
+        try:
+            return function()
+        except EvenrankError as error:
+            self.add_of(str(error).splitlines(), table, at)
+            return None
+
+
+def _study(table: dict[str, Any], folder: Path, lines: _Lines | None = None) -> Study:
+    faults = _Faults(lines)
+    faults.add_of(_unknown("the study", table, OF_STUDY))
     tuning, tests = (_table(table, name, faults) for name in ("tuning", "tests"))
-    faults.add(_unknown("tuning", tuning, ("budget", "method", "queries")))
-    faults.add(_unknown("tests", tests, ("test", "level")))
-    checked = [faults.check(partial(_data, one, folder)) for one in _list(table, "data", faults)]
+    faults.add_of(_unknown("tuning", tuning, ("budget", "method", "queries")), "tuning")
+    faults.add_of(_unknown("tests", tests, ("test", "level")), "tests")
+    checked = [
+        faults.check_of(partial(_data, one, folder), "data", at) for at, one in enumerate(_list(table, "data", faults))
+    ]
     data = [one for one in checked if one is not None]
-    read = [faults.check(partial(_policy, one)) for one in _list(table, "policies", faults)]
+    read = [
+        faults.check_of(partial(_policy, one), "policies", at)
+        for at, one in enumerate(_list(table, "policies", faults))
+    ]
     policies = [one for one in read if one is not None]
     for kind, names in (("data", [d.name for d in data]), ("policies", [p.label for p in policies])):
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
-            faults.add([f"{kind} of the same name: {', '.join(repeated)} (policies may have a label)"])
-    measures = faults.check(lambda: _measures(_table(table, "measures", faults))) or {}
+            faults.add_of([f"{kind} of the same name: {', '.join(repeated)} (policies may have a label)"])
+    measures = faults.check_of(lambda: _measures(_table(table, "measures", faults)), "measures") or {}
     budget, method, level = tuning.get("budget", 12), tuning.get("method", "random"), tests.get("level", 0.05)
     tuning_queries = tuning.get("queries")
-    test, seed = tests.get("test", "randomisation"), table.get("seed", 0)
+    title, test, seed = table.get("title", "Experiment"), tests.get("test", "randomisation"), table.get("seed", 0)
     checks = [
-        (type(budget) is int and budget >= 1, f"budget is {budget!r} (give a whole number of trials)"),
+        ("tuning", type(budget) is int and budget >= 1, f"budget is {budget!r} (give a whole number of trials)"),
         (
+            "tuning",
             tuning_queries is None or (type(tuning_queries) is int and tuning_queries >= 1),
             f"tuning: queries is {tuning_queries!r} (give a whole number of queries, at least 1)",
         ),
-        (method in METHODS, str(UnknownNameError("method", method, METHODS))),
-        (test in TESTS, str(UnknownNameError("test", test, TESTS))),
-        (isinstance(level, float) and 0.0 < level < 1.0, f"level is {level!r} (give a number between 0 and 1)"),
-        (type(seed) is int, f"seed is {seed!r} (give a whole number)"),
+        ("tuning", method in METHODS, str(UnknownNameError("method", method, METHODS))),
+        ("tests", test in TESTS, str(UnknownNameError("test", test, TESTS))),
+        (
+            "tests",
+            isinstance(level, float) and 0.0 < level < 1.0,
+            f"level is {level!r} (give a number between 0 and 1)",
+        ),
+        ("", type(seed) is int, f"seed is {seed!r} (give a whole number)"),
+        ("", isinstance(title, str), f"title is {title!r} (give a text)"),
     ]
-    faults.add(message for good, message in checks if not good)
+    for name, good, message in checks:
+        faults.add_of([] if good else [message], name)
     faults.raise_any()
     return Study(
-        title=str(table.get("title", "Experiment")),
+        title=title,
         data=tuple(data),
         policies=tuple(policies),
         seed=seed,
@@ -179,18 +239,18 @@ def _unknown(where: str, table: Mapping[str, Any], known: Iterable[str]) -> list
     return [f"{where}: {UnknownNameError('key', name, known)}" for name in table if name not in known]
 
 
-def _table(table: Mapping[str, Any], name: str, faults: Collected) -> dict[str, Any]:
+def _table(table: Mapping[str, Any], name: str, faults: _Faults) -> dict[str, Any]:
     found = table.get(name, {})
     if not isinstance(found, Mapping):
-        faults.add([f"{name} is {found!r} (write a table: [{name}])"])
+        faults.add_of([f"{name} is {found!r} (write a table: [{name}])"])
         return {}
     return dict(found)
 
 
-def _list(table: Mapping[str, Any], name: str, faults: Collected) -> list[dict[str, Any]]:
+def _list(table: Mapping[str, Any], name: str, faults: _Faults) -> list[dict[str, Any]]:
     found = table.get(name, [])
     if not isinstance(found, list) or not found or not all(isinstance(one, Mapping) for one in found):
-        faults.add([f"no {name} (write at least one table [[{name}]])"])
+        faults.add_of([f"no {name} (write at least one table [[{name}]])"])
         return []
     return [dict(one) for one in found]
 
@@ -237,7 +297,7 @@ def _data(table: dict[str, Any], folder: Path) -> DataSpec:
         faults.add([f"{where}: {UnknownNameError('protocol', protocol, PROTOCOLS)}"])
     worlds = faults.check(lambda: _worlds(table, where)) if kinds == ["world"] else ()
     if kinds == ["collection"] and not (folder / table["collection"]).is_dir():
-        faults.add([f"{where}: {folder / table['collection']}: no such folder"])
+        faults.add([f"{where}: collection: no such folder: {folder / table['collection']}"])
     own = faults.check(lambda: _own(table, tasks, folder, where)) if kinds == ["items"] else {}
     faults.raise_any()
     place = folder / table["collection"] if kinds == ["collection"] else None
@@ -268,29 +328,47 @@ def _worlds(table: Mapping[str, Any], where: str) -> tuple[GenerateSettings, ...
 
 def _own(table: Mapping[str, Any], tasks: tuple[Task, ...], folder: Path, where: str) -> dict[str, Any]:
     """Arguments of `OwnData`; files are relative to the study's folder, and anything else is the data themselves."""
-    missing = [key for key in ("groups", "relevance") if key not in table]
-    if missing:
-        raise EvenrankError(f"{where}: no {' and no '.join(missing)} (give the files)")
-    given = {key: table[key] for key in OF_FILES}
+    faults = Collected()
+    if missing := [key for key in ("groups", "relevance") if key not in table]:
+        faults.add([f"{where}: no {' and no '.join(missing)} (give the files)"])
+    given = {key: table[key] for key in OF_FILES if key in table}
     files = {key: folder / one for key, one in given.items() if isinstance(one, str | os.PathLike)}
-    if gone := [str(path) for path in files.values() if not path.is_file()]:
-        raise EvenrankError(f"{where}: no such file: {', '.join(gone)}")
-    target = table.get("target")
-    if isinstance(target, str) and (folder / target).is_file():
+    faults.add(f"{where}: {key}: no such file: {path}" for key, path in files.items() if not path.is_file())
+    target, k, share = table.get("target"), table.get("k", 1), table.get("train_share", 0.5)
+    n_rankings, expected = table.get("rankings", 1), table.get("expected", "score")
+    if isinstance(target, str) and target not in WORDS:
         target = folder / target
-    n_rankings = table.get("rankings", 1)
-    if tasks != ((1,) if n_rankings == 1 else (2,)):
-        raise EvenrankError(f"{where}: task 1 is one ranking of each query, task 2 several (set tasks and rankings)")
+        if not target.is_file():
+            faults.add([f"{where}: target: no such file: {target} (or give {', '.join(WORDS)})"])
+    counts = {"k": k, "rankings": n_rankings}
+    wrong = {name: value for name, value in counts.items() if type(value) is not int or value < 1}
+    faults.add(f"{where}: {name} is {value!r} (give a whole number, at least 1)" for name, value in wrong.items())
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0.0 < share <= 1.0:
+        faults.add([f"{where}: train_share is {share!r} (give a share of the queries, above 0 and at most 1)"])
+    if expected not in ("score", "rank"):
+        faults.add([f"{where}: {UnknownNameError('expected', expected, ('score', 'rank'))}"])
+    if not wrong and tasks != ((1,) if n_rankings == 1 else (2,)):
+        faults.add([f"{where}: task 1 is one ranking of each query, task 2 several (set tasks and rankings)"])
+    faults.raise_any()
     others = {key: table[key] for key in ("k", "expected", "train_share") if key in table}
     return {**given, **files, "target": target, "n_rankings": n_rankings, **others}
 
 
+def _entry(given: Any) -> PolicyEntry:
+    if not given:
+        raise EvenrankError("a policy without a name (see evenrank policies)")
+    return given if is_policy(given) else find_policy(str(given))
+
+
 def _policy(table: dict[str, Any]) -> PolicySpec:
     given = table.get("name", "")
-    entry = given if is_policy(given) else find_policy(str(given))
-    where = f"policy {entry.name}"
     faults = Collected()
-    faults.add(_unknown(where, table, OF_POLICY))
+    faults.add(_unknown(f"policy {getattr(given, 'name', given)}".strip(), table, OF_POLICY))
+    found = faults.check(partial(_entry, given))
+    if found is None:
+        faults.raise_any()
+    entry = cast(PolicyEntry, found)
+    where = f"policy {entry.name}"
     name = given if is_policy(given) else entry.name
     tasks = faults.check(lambda: _tasks(table.get("tasks"), tuple(entry.tasks), where)) or (1,)
     settings, space = table.get("settings", {}), table.get("space")

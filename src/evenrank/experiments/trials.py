@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,9 +18,10 @@ import orjson
 from evenrank.errors import EvenrankError
 from evenrank.experiments.data import PolicyChoice, Scores, StudyData, checksum, policy_name
 from evenrank.io.atomic import atomic_file
-from evenrank.measures.registry import Named
+from evenrank.measures.registry import Named, as_measure
 from evenrank.parallel import map_batches
 from evenrank.policies.policy import settings_of
+from evenrank.policies.registry import find_policy
 from evenrank.progress import track
 
 TRIALS = "trials"
@@ -38,7 +42,7 @@ class Trial:
 
     @cached_property
     def key(self) -> str:
-        """Checksum of everything that decides the scores, the version of this package included."""
+        """Checksum of everything that decides the scores: the version of this package, and the code of others."""
         return checksum(
             self.data.fingerprint(),
             policy_name(self.policy),
@@ -48,7 +52,50 @@ class Trial:
             sorted(map(str, self.measures)),
             self.seed,
             version("evenrank"),
+            *filter(None, map(_foreign_code, self._functions())),
         )
+
+    def _functions(self) -> Iterator[Any]:
+        """What computes: the function or class of the policy and of each measure."""
+        policy = self.policy
+        if isinstance(policy, str):
+            policy = find_policy(policy.partition(":")[0].strip())
+        yield getattr(policy, "function", None) or (policy if isinstance(policy, type) else type(policy))
+        for measure in self.measures:
+            yield inspect.unwrap(as_measure(measure, self.data.task).compute)
+
+
+def _foreign_code(function: Any) -> str:
+    """A checksum of the code of a plug-in or an object, which may change between two calls; empty for ours.
+
+    It is that of all modules of its package, of its file, or, where it has none, of its own source.
+    """
+    name = str(getattr(function, "__module__", "builtins"))
+    top = name.partition(".")[0]
+    if top in ("evenrank", "builtins"):
+        return ""
+    module = sys.modules.get(top)
+    if found := getattr(module, "__file__", None):
+        file = Path(found)
+        files = sorted(file.parent.rglob("*.py")) if hasattr(module, "__path__") else [file]
+        if all(one.is_file() for one in files):
+            return _checksum_of(tuple((one, one.stat().st_mtime_ns) for one in files))
+    return checksum(_source(function))
+
+
+@lru_cache(maxsize=64)
+def _checksum_of(files: tuple[tuple[Path, int], ...]) -> str:
+    """Of the content of files, each with its time, as they may change."""
+    return checksum([[file.name, file.read_bytes().hex()] for file, _ in files])
+
+
+def _source(function: Any) -> str:
+    """Of what was defined in a notebook or a console; its compiled form where the source is not kept."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        code = getattr(function, "__code__", None)
+        return repr(function) if code is None else repr((code.co_code, code.co_names, code.co_consts))
 
 
 @dataclass(frozen=True)
@@ -84,13 +131,17 @@ def run_trials(
 
 
 def run_trial(trial: Trial) -> TrialScores:
-    """One trial; a policy that refuses its settings or its data fails it, and the reason is kept."""
+    """One trial; a policy that refuses its settings or its data, or whose code fails, fails it, for a stated reason."""
     try:
         return TrialScores(
             trial.data.score(trial.policy, dict(trial.settings), trial.queries, trial.measures, trial.seed)
         )
     except EvenrankError as error:
         return TrialScores({}, str(error))
+    except Exception as error:  # of a plug-in; the other trials are none the worse for it
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        return TrialScores({}, f"{text} ({Path(place.filename).name}, line {place.lineno})")
 
 
 def _path(folder: Path, trial: Trial) -> Path:

@@ -108,7 +108,8 @@ def _check_twice(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faul
     is_first = np.zeros(len(encoded), bool)
     is_first[first] = True
     rows = [row for row in np.flatnonzero(~is_first).tolist() if ids[row] is not None]
-    faults.add_rows(table, "item appears twice:", rows, ids, "keep one of them")
+    several = "; an item of several groups has a column `share` or `grouping`" if table.get("group") is not None else ""
+    faults.add_rows(table, "item appears twice:", rows, ids, f"keep one of them{several}")
 
 
 def _long_columns(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> dict[str, ItemShares]:

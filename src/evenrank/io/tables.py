@@ -202,6 +202,8 @@ QRELS_COLUMNS = ("query", "iteration", "item", "grade")
 MAX_FAULTS = 20
 MAX_COLUMNS = 1000
 ROWS_AT_ONCE = 10_000
+PARQUET = b"PAR1"
+"""How Parquet files begin."""
 MAX_BYTES = 1 << 30
 """Longest text of a table; rankings of a million queries take about half of it."""
 BLOCK = 1 << 20
@@ -271,7 +273,9 @@ def _texts(source: Decompressed) -> Iterator[str]:
             yield block.decode("utf-8")
         except UnicodeDecodeError as error:
             line = n_lines + block.count(b"\n", 0, error.start) + 1
-            raise input_error(source.path, line, "not UTF-8 text", "save it as UTF-8") from error
+            is_parquet = n_bytes == len(block) and block.startswith(PARQUET)
+            fix = "save it as CSV, or give data frames in Python" if is_parquet else "save it as UTF-8"
+            raise input_error(source.path, line, "a Parquet file" if is_parquet else "not UTF-8 text", fix) from error
         n_lines += block.count(b"\n")
 
 

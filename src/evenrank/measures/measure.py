@@ -25,6 +25,7 @@ def lifted(function: Callable[[QueryView], float]) -> Compute:
     def compute(batch: QueryBatch) -> Floats:
         return np.array([_number(function(batch.view(pair)), function) for pair in range(batch.n_pairs)], np.float64)
 
+    compute.__wrapped__ = function  # type: ignore[attr-defined]  # for `inspect.unwrap`
     return compute
 
 

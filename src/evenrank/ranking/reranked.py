@@ -246,7 +246,7 @@ class Reranked:
     def __repr__(self) -> str:
         n_rankings = self.rankings.n_rankings
         shown = {name: value for name, value in self.certificate.items() if name in SHOWN_FIGURES}
-        proof = ", ".join(f"{name} {value:.4g}" for name, value in shown.items())
+        proof = ", ".join(f"{name} {round(value, 15) + 0.0:.4g}" for name, value in shown.items())
         queries = "1 query" if len(self.rankings) == 1 else f"{len(self.rankings):,} queries"
         rankings = "1 ranking" if n_rankings == 1 else f"{n_rankings:,} rankings"
         text = f"<Reranked by {self.policy}: {queries}, {rankings}"

@@ -96,7 +96,8 @@ class Judging:
     def renewed(self, state: AppState) -> Judging:
         """The same judging of a collection that has changed; texts of topics that were corrected are new versions."""
         revise_topics(self.store, state.collection.topics)
-        return replace(self, state=state, _stems={})
+        texts = replace(self.texts, collection=state.collection, _tried=set())
+        return replace(self, state=state, texts=texts, _stems={})
 
     def order_again(self) -> None:
         """Lets the model order the work again, in a thread of its own, where enough answers have come since."""

@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from evenrank.core.records import Topic
 from evenrank.retrieval.engine.analysis import analyser_for, without_stop_words
@@ -73,6 +74,7 @@ _FROM_SILENT_E = re.compile(r"(?:[^s]s|[^tz]z)es$|[^aeo]aches$")
 """Plurals of nouns in `e`: houses, prizes, headaches; not classes, waltzes, beaches."""
 
 
+@lru_cache(maxsize=65536)
 def singular(word: str) -> str:
     """A word without its plural ending; any other word as it is."""
     if word in _IRREGULAR:
@@ -134,7 +136,15 @@ def split_words(text: str, language: str = ENGLISH) -> list[str]:
     if plain.isascii():  # most texts, in a third of the time
         return WORD.findall(plain)
     plain = unicodedata.normalize("NFKD", plain)
-    return WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))
+    return WORD.findall(_HIGH.sub(_without_accents, plain))
+
+
+_HIGH = re.compile(r"[\u0300-\U0010ffff]+")
+"""Where combining characters are: the others need no look at each."""
+
+
+def _without_accents(found: re.Match[str]) -> str:
+    return "".join(char for char in found[0] if not unicodedata.combining(char))
 
 
 def subject_words(text: str, *, is_name: bool, language: str = ENGLISH) -> list[str]:
