@@ -221,7 +221,9 @@ def _find_matches(
             reasons = find_reasons(state.source.model().engine, question.topic(), found.page_ids)
     else:
         model, topic, floor = state.source.model(), topic_of(state, question), state.settings.relevance_floor
-        found, reasons = on_subject(state.collection, model, topic, found, floor, marks.relevant)
+        found, reasons = on_subject(
+            state.collection, model, topic, found, floor, marks.relevant, is_title_alone=not question.keywords
+        )
     question = fit_to_subject(state, question, task, found, is_own)
     settings = build_settings(state, question, task, is_own)
     if question.n_relevant and n_estimated:
@@ -246,18 +248,27 @@ def topic_of(state: AppState, question: Question) -> Topic:
 
 
 def on_subject(
-    collection: Collection, model: RelevanceModel, topic: Topic, found: Found, floor: float, always: Sequence[int]
+    collection: Collection,
+    model: RelevanceModel,
+    topic: Topic,
+    found: Found,
+    floor: float,
+    always: Sequence[int],
+    *,
+    is_title_alone: bool,
 ) -> tuple[Found, Reasons]:
     """The pages that are about a subject, with reasons; a floor of 0 leaves out nothing but pages that are no articles.
 
-    Pages of `always` are about it whatever they say.
+    Pages of `always` are about it whatever they say. Keywords say what belongs to a subject; without them, its title is
+    taken at its word.
     """
     matches, engine = word_matches(model, topic, found), model.engine
-    of_place = about_place(engine, topic, found.page_ids) if floor > 0 else None
+    is_strict = is_title_alone and floor > 0
+    of_place = about_place(engine, topic, found.page_ids) if is_strict else None
     is_sure = of_place is not None and not asked_by(topic).is_of_gender
     sure = (*always, *(of_place.tolist() if is_sure and of_place is not None else ()))
     found, reasons, _ = keep_to_subject(collection, engine, topic, found, matches, floor, always=sure)
-    if floor <= 0:
+    if not is_strict:
         return found, reasons
     if of_place is None:
         classes = names_at(collection.classes, collection.rows_of(found.page_ids))

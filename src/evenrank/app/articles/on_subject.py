@@ -3,7 +3,8 @@
 "Turkish cinema" names a place and a field: an article is about it if the first place that it names is that place, and
 its first sentence says something of the field. Of "Baseball players" it says both words. Any other subject, such as
 "Cold War", is in its title or first sentence, or is mentioned again and again. These rules are stricter than those of
-`ranking/subject.py`, and hold for the app alone: whoever typed a subject would rather have a shorter list.
+`ranking/subject.py`, and hold in the app alone, for titles without keywords: whoever typed no more would rather have a
+shorter list.
 """
 
 from __future__ import annotations
