@@ -261,9 +261,9 @@ UNSEEN = 0.5
 would be infinite."""
 MOST_UNUSED = 1000
 """Unused pages that are offered, the most relevant of those that are among the first of their type."""
-MOST_TYPES = 400
+MOST_TYPES = 150
 """Of pages offered up to which curvatures are computed for all pairs of types; above, only for some exchanges."""
-N_BENT = 4000
+N_BENT = 16_000
 """Exchanges with the largest gains to the first order for which they are computed then."""
 
 
