@@ -55,10 +55,11 @@ def run_command(study: Path, output: Path | None, workers: int, check: bool) -> 
     from evenrank.experiments.report import regret_table
     from evenrank.experiments.study import read_study
     from evenrank.scoring.tables import text_of
+    from evenrank.trec.describe import counted
 
     asked = read_study(study)
     if check:
-        counts = f"{len(asked.data)} data sets, {len(asked.policies)} policies"
+        counts = f"{counted(len(asked.data), 'data set')}, {len(asked.policies)} policies"
         click.echo(f"{asked.title}: {counts} ({sum(p.is_tuned for p in asked.policies)} tuned)")
         return
     folder = output or study.with_suffix("")
