@@ -19,7 +19,7 @@ from evenrank.app.articles.candidates import build_settings, find_matches, read_
 from evenrank.app.articles.collection_view import dimensions_of
 from evenrank.app.articles.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
 from evenrank.app.articles.user_articles import SourceReport, UserArticles
-from evenrank.app.fairness.balance import page_alignment, public_part, without_people
+from evenrank.app.fairness.balance import page_alignment, public_part
 from evenrank.app.fairness.disclosure import Disclosure, disclosure_for
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
@@ -35,7 +35,7 @@ from evenrank.app.storage.saved_request import SavedRequest
 from evenrank.core.concentration import Concentration
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import WORK_ORDER, Task, Topic
-from evenrank.core.withheld import hide_people
+from evenrank.core.withheld import hide_people, without_people
 from evenrank.database.database import Database
 from evenrank.ranking.build import field_concentrations, target_of
 from evenrank.retrieval.engine.protocol import Engine
