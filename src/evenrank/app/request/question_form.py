@@ -52,6 +52,8 @@ SECONDS_RECENT = 60
 NOTICEABLE = 0.02
 """Smallest difference of shares that is put into words."""
 TASKS: dict[str, Task] = {"list": 1, "search": 2}
+WIDER = "wider"
+"""What an address has that asks for a wider question than the one it names."""
 KEPT_BY_BROWSER = {"Cache-Control": "private, no-cache"}
 """Lets a browser show the form as it was when its visitor goes back to it."""
 
@@ -327,7 +329,8 @@ def _chosen_dimensions(state: AppState, fields: Mapping[str, str]) -> tuple[str,
 
 
 def initial_fields(request: Request, load: Callable[[str], SavedRequest | None]) -> dict[str, str]:
-    """What the form starts with: the fields in the address, over the question of the list that `from` names."""
+    """What the form starts with: the fields in the address, over the question of the list that `from` names; with
+    `wider`, over one that finds other articles, too."""
     query = query_fields(request)
     token = query.pop("from", "")
     if not token:
@@ -335,7 +338,15 @@ def initial_fields(request: Request, load: Callable[[str], SavedRequest | None])
     saved = load(token)
     if saved is None or not role_of(request, saved):
         raise HTTPException(404)
-    return {**saved.question.to_fields(), **query}
+    asked = wider_fields(state_of(request), saved) if WIDER in query else saved.question.to_fields()
+    return {**asked, **query}
+
+
+def wider_fields(state: AppState, saved: SavedRequest) -> dict[str, str]:
+    """A form for the articles beyond those of a list or search, which it never shows."""
+    fields = saved.question.widened().to_fields()
+    seen = state.collection.titles_of(saved.page_ids.tolist())
+    return {**fields, "never": "\n".join(filter(None, [fields.get("never"), *seen]))}
 
 
 def question_routes(
