@@ -163,9 +163,10 @@ def test_undo_goes_back_and_brings_back(judge: TestClient, judging: JudgingFiles
     answer(judge, second, "0")
     fields = {"nonce": "u" * 16}
     for _ in range(2):  # the same undo, sent again
-        assert judge.post(f"{link}/undo", data=fields).headers["location"] == second
+        assert judge.post(f"{link}/undo", data=fields).headers["location"] == f"{second}?undone=1"
+    assert re.findall(r'id="saved">([^<]*)', judge.get(f"{second}?undone=1").text) == ["Undone"]
     assert [vote.grade for vote in current_votes(store)] == [1]
-    assert judge.post(f"{link}/undo", data={"nonce": "v" * 16}).headers["location"] == first
+    assert judge.post(f"{link}/undo", data={"nonce": "v" * 16}).headers["location"] == f"{first}?undone=1"
     assert list(current_votes(store)) == []
     assert judge.post(f"{link}/undo", data={"nonce": "w" * 16}).headers["location"] == link
 
@@ -268,7 +269,8 @@ def test_disagreements_are_settled_and_rulings_undone(judge: TestClient, judging
     assert "settled" in judge.get(f"{link}/agreement").text
     qrels = judge.get(f"{link}/export/qrels").text.splitlines()
     assert qrels == [f"{first.split('/')[-2]} 0 {first.split('/')[-1]} 1"]
-    assert judge.post(f"{link}/undo", data={"nonce": "u" * 16}).headers["location"] == first
+    assert judge.post(f"{link}/undo", data={"nonce": "u" * 16}).headers["location"] == f"{first}?undone=1"
+    assert 'id="saved">Undone<' in judge.get(f"{first}?undone=1").text
     assert judge.get(f"{link}/export/qrels").text == ""
     address = first
     while "/settle/" in address:
@@ -376,4 +378,4 @@ def test_the_arrow_for_the_next_article_points_where_the_language_goes(
 
 def test_french_colons_have_their_space(judge: TestClient, judging: JudgingFiles) -> None:
     page = judge.get(start(judge, f"/judge/{judging.secrets['Ada']}"), headers={"Accept-Language": "fr"}).text
-    assert "<strong>Pertinent</strong>\u00a0: le sujet" in page
+    assert "<strong>Pertinent</strong>\u00a0: l’article relève du sujet" in page

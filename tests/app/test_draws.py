@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from html import escape, unescape
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,9 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from evenrank.app.articles.candidates import find_for, question_limits
+from evenrank.app.articles.source import Source
 from evenrank.app.request.question import Question
+from evenrank.app.request.question_form import wider_fields
 from evenrank.app.searches.draws import NothingLeftError, drawable_candidates, load_draw, make_draw, n_shown_before
 from evenrank.app.searches.progress import search_progress
 from evenrank.app.searches.saved_search import (
@@ -408,4 +412,23 @@ def test_a_draw_says_that_its_articles_come_again(state: AppState, client: TestC
     posted(client, f"{path}/draws")
     html = client.get(f"{path}/draws/2").text
     assert "You have been shown every article of this search that is not marked, so they come again." in html
-    assert "Save a wider search" in html
+    wider = re.search(r'href="(/searches/new\?[^"]*)">Save a wider search', html)
+    assert wider is not None
+    form = client.get(unescape(wider[1]))
+    seen = state.collection.titles_of(search.page_ids.tolist())
+    assert (form.status_code, all(escape(title) in form.text for title in seen)) == (200, True)
+
+
+def test_a_wider_search_has_no_limits_and_finds_other_articles(state: AppState) -> None:
+    asked = replace(CHESS, within=("geography=Oceania",), max_class="Start", min_size=100)
+    search = make_search(state, asked)
+    search = replace(search, token=save_search(state.store, search, ""))
+    wider = make_search(state, state.parse_question(wider_fields(state, search)))
+    assert len(wider.page_ids) > len(search.page_ids)
+    assert not np.isin(wider.page_ids, search.page_ids).any()
+    assert (wider.question.within, wider.question.max_class, wider.question.min_size) == ((), "FA", 0)
+    brought = tuple(Source("titles", "Chess", role) for role in ("in", "not"))
+    assert [source.role for source in replace(asked, sources=brought).widened().sources] == ["not"]
+    alone = replace(asked, keywords=())
+    assert alone.widened().keywords == (asked.title,)
+    assert replace(alone, sources=brought).widened() == replace(wider.question, keywords=(), sources=brought)

@@ -18,6 +18,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from evenrank.app.exports.formats import FORMATS
+from evenrank.app.lists import analysis
+from evenrank.app.request import budget
 from evenrank.app.searches.saved_search import make_search
 from evenrank.app.state import AppState
 from tests.app.conftest import client_of
@@ -35,6 +37,8 @@ PADDING = range(1, N_PEOPLE, 2)
 HALFWAY = [*range(406, 426, 2), *range(401, 411, 2)]
 """Ten people of the attacked region and five others, whose genders the attacker knows."""
 SECRET = re.compile(r"(?:[A-Za-z0-9_-]|%5F|%2D){22}")  # escaped where it is in wikitext
+N_GROUPS = 32
+"""Regions times genders, the unknown ones among them."""
 QUESTION = {"title": "Our sculptors", "attention": "uniform", "best": "FA"}
 
 
@@ -190,6 +194,24 @@ def test_no_page_and_no_file_depends_on_the_gender_of_the_one_that_is_added(
         said["preview"].add(previewed(client, titles, fields))
     assert {WOMEN[person] for person in TARGETS[:12]} == {True, False}
     assert {part: len(texts) for part, texts in said.items() if len(texts) > 1} == {}
+
+
+@pytest.mark.parametrize("n_kinds", range(2, 9))
+def test_no_limit_on_kinds_of_articles_tells_whether_one_more_person_is_of_a_new_kind(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, n_kinds: int
+) -> None:
+    """Women of one region, women and men of another, and one person of the first: only a man would be of a new kind.
+    Whatever the limits are, lists with him are made, and their trade-off is computed in one go, as those with her."""
+    monkeypatch.setattr(budget, "MAX_CELLS", n_kinds * N_GROUPS)
+    monkeypatch.setattr(analysis, "EASY_CELLS", (n_kinds - 1) * N_GROUPS)
+    known = [*[person for person in TARGETS[20:] if WOMEN[person]][:10], *padding(10, 10)]
+    said = set()
+    for person in TARGETS[:12]:
+        asked = {**QUESTION, "sources": [{"kind": "titles", "text": "\n".join(map(title_of, [*known, person]))}]}
+        made = client.post("/api/lists", json=asked)
+        path = f"/lists/{made.json().get('token')}/trade-off"
+        said.add((made.status_code, client.get(path, follow_redirects=False).status_code))
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize("attack", [never_shown, filtered])

@@ -12,8 +12,10 @@ from typing import Any
 from evenrank.app.articles.source import MAX_ENTRIES
 from evenrank.app.articles.user_articles import MAX_ARTICLES
 from evenrank.app.request.access import LEAST_ROLES, PUBLIC_ROUTES, SECRET_ROUTES
-from evenrank.app.request.budget import MAX_CELLS, MAX_GROUPS, MAX_KEYWORDS, MAX_WORDS
+from evenrank.app.request.budget import MAX_CELLS, MAX_GROUPS, MAX_KEYWORDS, MAX_WORDS, most_cells
 from evenrank.app.request.question_fields import MAX_FAIRNESS, MAX_LENGTH, OFFERED
+from evenrank.core.alignment import align
+from evenrank.core.groups import GroupSpace
 from evenrank.retrieval.query.topic_query import split_words
 from evenrank.trec.collection import Collection
 
@@ -76,8 +78,8 @@ def widest_goal(collection: Collection) -> list[str]:
         for some in combinations(masks, n_chosen):
             n_groups = math.prod(len(known[name].groups) for name in some)
             if n_groups <= MAX_GROUPS:
-                n_kinds = len(set(zip(*(masks[name].tolist() for name in some), strict=True)))
-                cells[some] = n_kinds * n_groups
+                space = GroupSpace.of(some, known)
+                cells[some] = most_cells(align([masks[name] for name in some], space, [True] * len(some)), space)
     return list(max((some for some in cells if cells[some] <= MAX_CELLS), key=cells.__getitem__))
 
 

@@ -21,6 +21,17 @@ FEWEST_ALIKE = 20
 Twenty is a convention, four times `FEWEST`, because “all” tells more of each person than a share does."""
 NONE = 1e-6
 """Articles that count as none; an article of several groups is a fraction of one in each."""
+SUM_DECIMALS = 12
+"""Decimals of sums over groups of people: the last bit depends on who is in which group, and where a figure is rounded
+in the middle between two others, anybody could see that bit."""
+
+
+def without_people(values: NDArray[np.float64], space: GroupSpace) -> NDArray[np.float64]:
+    """Values by group (the last axis), summed over the dimensions that describe people."""
+    cells = values.reshape(*values.shape[:-1], *space.shape)
+    first = values.ndim - 1
+    axes = tuple(first + axis for axis, dimension in enumerate(space.dimensions) if dimension.is_personal)
+    return np.asarray(cells.sum(axis=axes).reshape(*values.shape[:-1], -1).round(SUM_DECIMALS))
 
 
 def are_few(counts: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -231,7 +231,7 @@ def _find_matches(
         part = float(within_groups(state.collection, limited, settings).relevance.sum()) / n_estimated
         settings = replace(settings, n_relevant=question.n_relevant * part)
     prepared = Prepared(*build_candidates(state.collection, 0, task, found, settings))
-    if fault := kinds_fault(prepared.candidates.alignment):
+    if fault := kinds_fault(prepared.candidates.alignment, prepared.target.space):
         raise QuestionError({"dimensions": fault})
     if not len(prepared.candidates):
         raise NothingFoundError({"within": "No article that matches is in these groups. Widen them."})

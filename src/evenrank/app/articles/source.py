@@ -54,6 +54,8 @@ N_ROWS = 4
 MAX_SOURCES = 10
 MAX_DEPTH = 3
 MAX_NAME = 255
+NEVER = "never show"
+"""Name of the source that forms have for titles that are never to be shown."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def sources_from_fields(fields: Mapping[str, str], faults: dict[str, str]) -> tu
         record = {"role": fields.get(f"role-{row}", "in"), "kind": kind, "text": text, "name": name}
         found.append({**record, "depth": fields.get(f"depth-{row}", "0")})
     if fields.get("never", "").strip():
-        found.append({"role": "not", "kind": "titles", "text": fields["never"], "name": "never show"})
+        found.append({"role": "not", "kind": "titles", "text": fields["never"], "name": NEVER})
     return sources_from_records(found, faults)
 
 
@@ -131,13 +133,13 @@ def _source(record: object) -> tuple[Source | None, str]:
 def source_fields(sources: Sequence[Source]) -> dict[str, str]:
     """Sources as the fields of the form, to fill it again."""
     fields: dict[str, str] = {}
-    rows = [source for source in sources if source.name != "never show"]
+    rows = [source for source in sources if source.name != NEVER]
     for row, source in enumerate(rows[:N_ROWS], 1):
         kind = "titles" if source.kind == "file" else source.kind
         fields |= {f"role-{row}": source.role, f"kind-{row}": kind, f"text-{row}": source.text}
         fields[f"depth-{row}"] = str(source.depth)
     for source in sources:
-        if source.name == "never show":
+        if source.name == NEVER:
             fields["never"] = source.text
     return fields
 

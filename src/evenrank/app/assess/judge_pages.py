@@ -130,6 +130,7 @@ def article_page(request: Request, status: int = 200, conflict: str | Message = 
         last=last_answer(judging, who),
         is_second_look="skipped" in request.query_params,
         is_changed="changed" in request.query_params,
+        is_undone="undone" in request.query_params,
         may_discuss=bool(mine) and is_discussed(judging, topic, page_id),
         link=judge_path(request),
     )
@@ -220,7 +221,7 @@ def undo(request: Request, fields: Fields) -> Response:
     """Withdraws the last answer and goes back to its article."""
     who, judging = person(request), judging_of(request)
     vote = undo_last(judging.store, who.name, f"{nonce_of(fields)}.undo")
-    return go_to(judge_path(request, vote.topic, vote.page) if vote else judge_path(request))
+    return go_to(f"{judge_path(request, vote.topic, vote.page)}?undone=1" if vote else judge_path(request))
 
 
 def own_queue(judging: Judging, who: Assessor, topic: int) -> TopicQueue:

@@ -354,6 +354,7 @@ def disagreement_page(request: Request, status: int = 200, conflict: str | Messa
         before=others[at - 1] if at else None,
         behind=others[at] if at < len(others) else None,
         was_remarked="remarked" in request.query_params,
+        is_undone="undone" in request.query_params,
         conflict=conflict,
         last=last_answer(judging, who),
         link=organise_path(request),
@@ -424,8 +425,9 @@ def undo_ruling(request: Request, fields: Fields) -> Response:
     """Withdraws the organiser's last ruling and goes back to it."""
     who, judging = organiser(request), judging_of(request)
     vote = undo_last(judging.store, who.name, f"{nonce_of(fields)}.undo")
-    path = ("settle", vote.topic, vote.page) if vote else ("agreement",)
-    return go_to(organise_path(request, *path))
+    if vote is None:
+        return go_to(organise_path(request, "agreement"))
+    return go_to(f"{organise_path(request, 'settle', vote.topic, vote.page)}?undone=1")
 
 
 def download(request: Request) -> Response:

@@ -17,7 +17,14 @@ from evenrank.core.alignment import Alignment, align
 from evenrank.core.concentration import concentrations
 from evenrank.core.exposure import AttentionTable
 from evenrank.core.groups import UNKNOWN_MASK, Dimension, GroupSpace
-from evenrank.core.withheld import are_few_alike, are_few_people, has_few_effective, hide_people, reveal_people
+from evenrank.core.withheld import (
+    are_few_alike,
+    are_few_people,
+    has_few_effective,
+    hide_people,
+    reveal_people,
+    without_people,
+)
 from evenrank.measures.awrf import awrf
 from evenrank.measures.worst_case import MAX_CELLS, MassSet, awrf_bounds, completions, mass_set
 from evenrank.ranking.groups import masks_within, restricted_dimensions
@@ -29,9 +36,6 @@ SMALL_SHARE = 0.0995
 """Shares below it have one decimal more, as on pages."""
 PUBLIC_CERTIFICATE = ("relevance_share",)
 """Figures of a certificate in which groups do not enter."""
-SUM_DECIMALS = 12
-"""Decimals of sums over groups of people: the last bit depends on who is in which group, and where a figure is rounded
-in the middle between two others, anybody could see that bit."""
 DECIMALS, LOSS_DECIMALS, CURVE_DECIMALS = 2, 3, 3
 """Decimals of figures that genders enter, of EE-L, and of the trade-off's relevance and AWRF: as many as pages show."""
 
@@ -361,12 +365,6 @@ def _awrf(balance: Balance) -> float:
     first = 0 if balance.counts_unknown else 1
     has, wanted = balance.exposure[first:], balance.goal[first:]
     return awrf(has, wanted) if has.sum() > 0 and wanted.sum() > 0 else 0.0
-
-
-def without_people(values: NDArray[np.float64], space: GroupSpace) -> NDArray[np.float64]:
-    """Values by group, summed over the dimensions that describe people."""
-    axes = tuple(axis for axis, dimension in enumerate(space.dimensions) if dimension.is_personal)
-    return np.array(values.reshape(space.shape).sum(axis=axes).reshape(-1)).round(SUM_DECIMALS)
 
 
 def public_part(space: GroupSpace) -> GroupSpace:

@@ -26,6 +26,7 @@ from evenrank.app.lists.work_list import (
     rank_for_work,
     versions_of,
 )
+from evenrank.app.request.budget import most_cells
 from evenrank.app.state import AppState
 from evenrank.app.storage.store import upsert
 from evenrank.core.records import NO_CLASS, WORK_ORDER
@@ -271,7 +272,8 @@ def _compute_points(
     state = state.with_corrections(work_list.corrections)
     prepared = find_for(state, asked, 1, user_articles)
     candidates = prepared.candidates
-    is_easy = len(candidates) <= EASY_ARTICLES and candidates.alignment.rows.size <= EASY_CELLS
+    n_cells = most_cells(candidates.alignment, prepared.target.space)
+    is_easy = len(candidates) <= EASY_ARTICLES and n_cells <= EASY_CELLS
     points = list(points)
     for weight in WEIGHTS[len(points) :][: None if is_easy else 1]:
         question = replace(asked, fairness=weight)

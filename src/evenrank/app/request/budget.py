@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.core.alignment import Alignment
-from evenrank.core.groups import Dimension
+from evenrank.core.groups import Dimension, GroupSpace
+from evenrank.core.withheld import without_people
 from evenrank.retrieval.query.topic_query import split_words
 
 MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
@@ -60,9 +63,27 @@ def groups_fault(known: Iterable[Dimension]) -> str:
     return Message(text, n=n_groups, most=MAX_GROUPS)
 
 
-def kinds_fault(alignment: Alignment) -> str:
+def most_cells(alignment: Alignment, space: GroupSpace) -> int:
+    """The most numbers that all kinds of articles may have together, one for each group, whoever is of which gender.
+
+    Kinds are told apart by what is shown beside articles, such as regions, and by whether groups of people are known;
+    each of them is counted as if its people were of as many groups as there are. If people's groups themselves were
+    counted, a limit would tell them: a list that one person more brings above it has a new kind.
+    """
+    people = [dimension for dimension in space.dimensions if dimension.is_personal and dimension.has_unknown]
+    public = without_people(alignment.rows, space)
+    are_known = [space.margin(alignment.rows, dimension.name)[:, 1:].any(axis=1) for dimension in people]
+    shown = np.column_stack([public, *are_known])
+    kinds, kind = np.unique(shown, axis=0, return_inverse=True)
+    n_articles = np.bincount(kind.reshape(-1)[alignment.page_type], minlength=len(kinds))
+    n_groups = np.array([len(dimension.groups) - 1 for dimension in people], np.int64)
+    n_kinds = np.where(kinds[:, public.shape[1] :].astype(bool), n_groups, 1).prod(axis=1)
+    return int(np.minimum(n_kinds, n_articles).sum()) * alignment.n_groups
+
+
+def kinds_fault(alignment: Alignment, space: GroupSpace) -> str:
     """What is too much where articles of many kinds are to be balanced over many groups; empty when nothing is."""
-    if alignment.rows.size <= MAX_CELLS:
+    if most_cells(alignment, space) <= MAX_CELLS:
         return ""
     return Message("The articles found are in too many combinations of these groups. Choose fewer groups.")
 

@@ -134,6 +134,24 @@ class Question:
             return make_policy(self.policy)
         return replace(QUICK, fairness=self.fairness)
 
+    def widened(self) -> Question:
+        """The question without its limits on classes, size, views, importance and groups. Where words can find others,
+        it is not limited to the articles that people brought; a title alone becomes a keyword, which is less strict."""
+        kept = tuple(source for source in self.sources if source.role == "not") if self.keywords else self.sources
+        return replace(
+            self,
+            keywords=self.keywords or (() if kept else (self.title,)),
+            sources=kept,
+            within=(),
+            min_class=WORK_ORDER[0],
+            max_class=WORK_ORDER[-1],
+            min_size=0,
+            max_size=0,
+            min_views=0,
+            max_views=0,
+            importance=(),
+        )
+
     def to_record(self) -> dict[str, Any]:
         """The question as JSON has it."""
         return {name: getattr(self, asked.attribute) for name, asked in QUESTION_FIELDS.items()}

@@ -19,7 +19,7 @@ from evenrank.app.articles.candidates import build_settings, find_matches, read_
 from evenrank.app.articles.collection_view import dimensions_of
 from evenrank.app.articles.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
 from evenrank.app.articles.user_articles import SourceReport, UserArticles
-from evenrank.app.fairness.balance import page_alignment, public_part, without_people
+from evenrank.app.fairness.balance import page_alignment, public_part
 from evenrank.app.fairness.disclosure import Disclosure, disclosure_for
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
@@ -35,7 +35,7 @@ from evenrank.app.storage.saved_request import SavedRequest
 from evenrank.core.concentration import Concentration
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import WORK_ORDER, Task, Topic
-from evenrank.core.withheld import hide_people
+from evenrank.core.withheld import hide_people, without_people
 from evenrank.database.database import Database
 from evenrank.ranking.build import field_concentrations, target_of
 from evenrank.retrieval.engine.protocol import Engine
@@ -52,6 +52,8 @@ SECONDS_RECENT = 60
 NOTICEABLE = 0.02
 """Smallest difference of shares that is put into words."""
 TASKS: dict[str, Task] = {"list": 1, "search": 2}
+WIDER = "wider"
+"""What an address has that asks for a wider question than the one it names."""
 KEPT_BY_BROWSER = {"Cache-Control": "private, no-cache"}
 """Lets a browser show the form as it was when its visitor goes back to it."""
 
@@ -327,7 +329,8 @@ def _chosen_dimensions(state: AppState, fields: Mapping[str, str]) -> tuple[str,
 
 
 def initial_fields(request: Request, load: Callable[[str], SavedRequest | None]) -> dict[str, str]:
-    """What the form starts with: the fields in the address, over the question of the list that `from` names."""
+    """What the form starts with: the fields in the address, over the question of the list that `from` names; with
+    `wider`, over one that finds other articles, too."""
     query = query_fields(request)
     token = query.pop("from", "")
     if not token:
@@ -335,7 +338,15 @@ def initial_fields(request: Request, load: Callable[[str], SavedRequest | None])
     saved = load(token)
     if saved is None or not role_of(request, saved):
         raise HTTPException(404)
-    return {**saved.question.to_fields(), **query}
+    asked = wider_fields(state_of(request), saved) if WIDER in query else saved.question.to_fields()
+    return {**asked, **query}
+
+
+def wider_fields(state: AppState, saved: SavedRequest) -> dict[str, str]:
+    """A form for the articles beyond those of a list or search, which it never shows."""
+    fields = saved.question.widened().to_fields()
+    seen = state.collection.titles_of(saved.page_ids.tolist())
+    return {**fields, "never": "\n".join(filter(None, [fields.get("never"), *seen]))}
 
 
 def question_routes(
