@@ -69,7 +69,7 @@ class TopicTruth:
     def task1_target(self) -> NDArray[np.float64] | SparseTarget:
         """Wanted distribution over groups, the fully unknown cell first (0 when the protocol drops it)."""
         if self.protocol.target_sum == "one":
-            keep = self.protocol.keeps_unknown_task1
+            keep = self.protocol.keeps_unknown(1)
             return task1_target(self._alignment, self.space, keep_unknown=keep, weight=self.protocol.blend)
         return self._by_pages(np.ones(len(self._rows)), float(len(self._rows)))
 
@@ -211,9 +211,9 @@ def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> QueryView:
             pairs=np.zeros(len(ranked.pages), np.intp),
             ranks=ranked.ranks,
             rankings=ranked.rankings,
-            n_rankings=np.array([_n_counted(task, ranked, truth)]),
+            n_rankings=protocol.counted_rankings(task, np.array([ranked.n_rankings])),
             depth=np.array([protocol.depth(task)]),
-            ideal_depth=np.array([(protocol.ideal_depth or protocol.task1_depth) if task == 1 else protocol.depth(2)]),
+            ideal_depth=np.array([protocol.ideal_length(task)]),
             gains=truth.is_relevant(ranked.pages),
             n_relevant=np.array([truth.n_relevant]),
             alignment=ranked.alignment,
@@ -221,7 +221,7 @@ def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> QueryView:
             relevant_items=truth.relevant,
             is_ordered=truth.space.is_ordered,
             publish=None if published is None else published.groups,
-            drops_unknown=task == 1 and not protocol.keeps_unknown_task1 and truth.space.has_unknown,
+            drops_unknown=truth.space.has_unknown and not protocol.keeps_unknown(task),
             is_share=task == 1,
             relevant_only=task == 2 and protocol.relevant_exposure,
             is_exact=True,
@@ -237,12 +237,3 @@ def _published_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> Publi
 
     rows = truth.collection.rows_of(ranked.pages)
     return PublishedView(published_pages(truth.collection, rows, truth.protocol, truth.layout), target)
-
-
-def _n_counted(task: Task, ranked: RankedPages, truth: TopicTruth) -> int:
-    """Rankings over which means are taken: those present, or all that were asked for."""
-    if task == 1:
-        return 1
-    if truth.protocol.missing_ranking == "skipped":
-        return ranked.n_rankings
-    return truth.protocol.task2_rankings or truth.protocol.sequence_length
