@@ -11,6 +11,7 @@ import numpy as np
 from evenrank.core.problem import QueryBatch
 from evenrank.core.sparse import SparseTarget
 from evenrank.core.types import Floats
+from evenrank.measures.cascade import jensen_shannon
 from evenrank.measures.measure import Measure
 from evenrank.measures.relevance import NDCG
 
@@ -48,20 +49,13 @@ def _relative_entropy(p: Floats, q: Floats) -> float:
 
 def awrf_rows(exposure: Floats, target: Floats, log_base: float = 2.0) -> Floats:
     """AWRF of each row of exposure and target, both with a sum above 0; all rows in one pass."""
-    p, q = _shares(exposure), _shares(target)
-    middle = (p + q) / 2.0
-    divergence = (_relative_entropy_rows(p, middle) + _relative_entropy_rows(q, middle)) / 2.0
+    divergence = jensen_shannon(_shares(exposure), _shares(target))
     return np.asarray(1.0 - np.maximum(0.0, divergence / math.log2(log_base)))
 
 
 def _shares(values: Floats) -> Floats:
     total = values.sum(axis=1, keepdims=True)
     return np.asarray(values / np.where(total > 0.0, total, 1.0))
-
-
-def _relative_entropy_rows(p: Floats, q: Floats) -> Floats:
-    ratio = np.divide(p, q, out=np.ones_like(p), where=p > 0.0)
-    return np.asarray((p * np.log2(ratio)).sum(axis=1))
 
 
 def _awrf(batch: QueryBatch) -> Floats:

@@ -47,57 +47,39 @@ def ee_loss(exposure: Floats, target: Floats) -> float:
     return ordered_dot(distance, distance)
 
 
-def ee_disparity(exposure: Floats) -> float:
-    """Squared norm of the groups' expected exposure ε."""
-    return ordered_dot(exposure, exposure)
-
-
-def ee_relevance(exposure: Floats, target: Floats) -> float:
-    """Inner product of the groups' expected exposure ε and the target exposure ε*."""
-    return ordered_dot(exposure, target)
+def _products(batch: QueryBatch, left: Floats, right: Floats) -> Floats:
+    """Inner product of two values of the groups of each pair, added in the published order where that is asked for."""
+    if batch.is_exact:
+        return np.array([ordered_dot(left[0], right[0])])
+    return np.asarray((left * right).sum(axis=1))
 
 
 def _loss(batch: QueryBatch) -> Floats:
-    groups = batch.groups
-    if not batch.is_exact:
-        return np.asarray(((groups.exposure - groups.target) ** 2).sum(axis=1))
-    if groups.published is not None:
-        return np.array([groups.published.loss()])
-    return np.asarray(ee_loss(groups.exposure[0], groups.target[0]) + groups.unexposed_squares)
+    published, distance = batch.groups.published, batch.exposure - batch.target
+    if published is not None:
+        return np.array([published.loss()])
+    return _products(batch, distance, distance) + batch.groups.unexposed_squares
 
 
 def _disparity(batch: QueryBatch) -> Floats:
-    groups = batch.groups
-    if not batch.is_exact:
-        return np.asarray((groups.exposure**2).sum(axis=1))
-    return np.array(
-        [groups.published.disparity() if groups.published is not None else ee_disparity(groups.exposure[0])]
-    )
+    published = batch.groups.published
+    return _products(batch, batch.exposure, batch.exposure) if published is None else np.array([published.disparity()])
 
 
 def _relevance(batch: QueryBatch) -> Floats:
-    groups = batch.groups
-    if not batch.is_exact:
-        return np.asarray((groups.exposure * groups.target).sum(axis=1))
-    if groups.published is not None:
-        return np.array([groups.published.relevance()])
-    return np.array([ee_relevance(groups.exposure[0], groups.target[0])])
+    published = batch.groups.published
+    return _products(batch, batch.exposure, batch.target) if published is None else np.array([published.relevance()])
 
 
 def _squared_target(batch: QueryBatch) -> Floats:
     """Sum of squares of all wanted exposures, ‖ε*‖²."""
-    groups = batch.groups
-    if batch.is_exact:
-        return np.asarray(ordered_dot(groups.target[0], groups.target[0]) + groups.unexposed_squares)
-    return np.asarray((groups.target**2).sum(axis=1))
+    return _products(batch, batch.target, batch.target) + batch.groups.unexposed_squares
 
 
 def _loss_share(batch: QueryBatch) -> Floats:
-    wanted = _squared_target(batch)
-    if batch.is_exact and not batch.groups.unexposed_squares[0]:
-        loss = np.array([ee_loss(batch.exposure[0], batch.target[0])])
-    else:
-        loss = EE_LOSS.over(batch)
+    wanted, distance = _squared_target(batch), batch.exposure - batch.target
+    is_plain = batch.is_exact and not batch.groups.unexposed_squares[0]
+    loss = _products(batch, distance, distance) if is_plain else EE_LOSS.over(batch)
     return np.asarray(np.divide(loss, wanted, out=np.full(len(loss), math.nan), where=~batch.wants_nothing))
 
 
