@@ -23,7 +23,7 @@ import numpy as np
 
 from evenrank.core.alignment import Alignment
 from evenrank.core.exposure import Cascade, Geometric
-from evenrank.core.problem import QueryView, single_view
+from evenrank.core.problem import QueryBatch, QueryView
 from evenrank.core.protocol import PAPER_2021
 from evenrank.core.records import WORK_ORDER
 from evenrank.measures.registry import as_measure
@@ -243,21 +243,26 @@ def ours_of_sequence(sequence: dict, row: Row) -> float:
     lengths = [len(ranking) for ranking in sequence["rankings"]]
     pages = np.concatenate(sequence["rankings"]).astype(np.int32)
     nowhere = np.zeros(len(pages), np.intp)
-    view = single_view(
-        protocol=replace(PAPER_2021, attention=str(attention)),
-        pages=pages,
-        ranks=np.concatenate([np.arange(length) for length in lengths]),
-        rankings=np.repeat(np.arange(len(lengths)), lengths),
-        n_rankings=len(lengths),
-        depth=max(lengths),
-        ideal_depth=max(lengths),
-        is_relevant=np.isin(pages, relevant),
-        n_relevant=len(relevant),
-        alignment=Alignment(np.ones((1, 1)), nowhere),
-        target=np.ones(1),
-        relevant=Pages(relevant, ideal, Alignment(np.ones((1, 1)), np.zeros(len(relevant), np.intp))),
-        drops_unknown=False,
-        is_share=False,
+    view = QueryView(
+        QueryBatch(
+            attention_model=attention,
+            protocol=replace(PAPER_2021, attention=str(attention)),
+            items=pages,
+            pairs=np.zeros(len(pages), np.intp),
+            ranks=np.concatenate([np.arange(length) for length in lengths]),
+            rankings=np.repeat(np.arange(len(lengths)), lengths),
+            n_rankings=np.array([len(lengths)]),
+            depth=np.array([max(lengths)]),
+            ideal_depth=np.array([max(lengths)]),
+            gains=np.isin(pages, relevant),
+            n_relevant=np.array([len(relevant)]),
+            alignment=Alignment(np.ones((1, 1)), nowhere),
+            full_target=np.ones(1)[None],
+            relevant_items=Pages(relevant, ideal, Alignment(np.ones((1, 1)), np.zeros(len(relevant), np.intp))),
+            drops_unknown=False,
+            is_share=False,
+            is_exact=True,
+        )
     )
     return as_measure(row.measure, 2)(view)
 
@@ -269,22 +274,27 @@ def view_of(case: dict, target: np.ndarray) -> QueryView:
     n_relevant = int(relevant.sum()) + case["n_unseen"]
     known = np.concatenate([pages[relevant], len(groups) + np.arange(case["n_unseen"])]).astype(np.int32)
     eye = np.eye(N_GROUPS)
-    return single_view(
-        protocol=DCG,
-        pages=pages,
-        ranks=pages.astype(np.intp),
-        rankings=np.zeros(len(pages), np.intp),
-        n_rankings=1,
-        depth=len(pages),
-        ideal_depth=max(len(pages), n_relevant),
-        is_relevant=relevant,
-        n_relevant=n_relevant,
-        alignment=Alignment(eye, groups),
-        target=target,
-        relevant=Pages(known, np.zeros(len(known)), Alignment(eye, np.zeros(len(known), np.intp))),
-        drops_unknown=False,
-        is_share=True,
-        is_ordered=True,
+    return QueryView(
+        QueryBatch(
+            attention_model=DCG.attention_model,
+            protocol=DCG,
+            items=pages,
+            pairs=np.zeros(len(pages), np.intp),
+            ranks=pages.astype(np.intp),
+            rankings=np.zeros(len(pages), np.intp),
+            n_rankings=np.array([1]),
+            depth=np.array([len(pages)]),
+            ideal_depth=np.array([max(len(pages), n_relevant)]),
+            gains=relevant,
+            n_relevant=np.array([n_relevant]),
+            alignment=Alignment(eye, groups),
+            full_target=target[None],
+            relevant_items=Pages(known, np.zeros(len(known)), Alignment(eye, np.zeros(len(known), np.intp))),
+            drops_unknown=False,
+            is_share=True,
+            is_ordered=True,
+            is_exact=True,
+        )
     )
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from evenrank.core.alignment import Alignment, align
 from evenrank.core.exposure import LOG
 from evenrank.core.groups import Dimension, GroupSpace
-from evenrank.core.problem import GradedItems, QueryView, single_view
+from evenrank.core.problem import GradedItems, QueryBatch, QueryView
 from evenrank.core.protocol import PAPER_2021
 from evenrank.core.records import NO_CLASS, Task
 from evenrank.core.rng import derive
@@ -176,21 +176,26 @@ def _measure_cases(task: Task) -> Iterator[tuple[str, QueryView]]:
         ids = np.arange(len(groups), dtype=np.intp)
         alignment = Alignment(eye, np.array(groups, np.intp))
         items = GradedItems(relevant, np.ones(len(relevant)), alignment, LOG)
-        return single_view(
-            protocol=PAPER_2021,
-            pages=ids,
-            ranks=np.tile(np.arange(n_ranks), n_rankings),
-            rankings=np.repeat(np.arange(n_rankings), n_ranks),
-            n_rankings=n_rankings,
-            depth=max(1, n_ranks),
-            ideal_depth=max(1, n_ranks),
-            is_relevant=np.array(is_relevant, bool),
-            n_relevant=len(relevant) + 3,
-            alignment=alignment,
-            target=np.array(target),
-            relevant=items,
-            drops_unknown=task == 1,
-            is_share=task == 1,
+        return QueryView(
+            QueryBatch(
+                attention_model=PAPER_2021.attention_model,
+                protocol=PAPER_2021,
+                items=ids,
+                pairs=np.zeros(len(ids), np.intp),
+                ranks=np.tile(np.arange(n_ranks), n_rankings),
+                rankings=np.repeat(np.arange(n_rankings), n_ranks),
+                n_rankings=np.array([n_rankings]),
+                depth=np.array([max(1, n_ranks)]),
+                ideal_depth=np.array([max(1, n_ranks)]),
+                gains=np.array(is_relevant, bool),
+                n_relevant=np.array([len(relevant) + 3]),
+                alignment=alignment,
+                full_target=np.array(target)[None],
+                relevant_items=items,
+                drops_unknown=task == 1,
+                is_share=task == 1,
+                is_exact=True,
+            )
         )
 
     shares = [0.0, 0.5, 0.3, 0.2]

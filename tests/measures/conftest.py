@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evenrank.core.alignment import Alignment
-from evenrank.core.problem import QueryView, single_view
+from evenrank.core.problem import QueryBatch, QueryView
 from evenrank.core.protocol import PAPER_2021, Protocol
 
 ViewMaker = Callable[..., QueryView]
@@ -43,27 +43,32 @@ def make_view() -> ViewMaker:
     ) -> QueryView:
         groups = [group for ranking in rankings for group in ranking]
         marks = relevant if relevant is not None else [[True] * len(ranking) for ranking in rankings]
-        return single_view(
-            protocol=protocol,
-            pages=np.array(pages or range(1, len(groups) + 1), np.int32),
-            ranks=np.array([rank for ranking in rankings for rank in range(len(ranking))], np.intp),
-            rankings=np.array([number for number, ranking in enumerate(rankings) for _ in ranking], np.intp),
-            n_rankings=len(rankings),
-            depth=depth,
-            ideal_depth=depth,
-            is_relevant=np.array([mark for ranking in marks for mark in ranking], bool),
-            n_relevant=n_relevant,
-            alignment=Alignment(np.eye(len(target)), np.array(groups, np.intp)),
-            target=np.array(target),
-            relevant=Relevant(
-                np.array(sorted(ideal or {}), np.int32),
-                np.array([value for _, value in sorted((ideal or {}).items())], float),
-                Alignment(np.eye(len(target)), np.array(ideal_groups or [1] * len(ideal or {}), np.intp)),
-            ),
-            drops_unknown=task == 1,
-            is_share=task == 1,
-            relevant_only=task == 2 and protocol.relevant_exposure,
-            is_ordered=is_ordered,
+        return QueryView(
+            QueryBatch(
+                attention_model=protocol.attention_model,
+                protocol=protocol,
+                items=np.array(pages or range(1, len(groups) + 1), np.int32),
+                pairs=np.zeros(len(groups), np.intp),
+                ranks=np.array([rank for ranking in rankings for rank in range(len(ranking))], np.intp),
+                rankings=np.array([number for number, ranking in enumerate(rankings) for _ in ranking], np.intp),
+                n_rankings=np.array([len(rankings)]),
+                depth=np.array([depth]),
+                ideal_depth=np.array([depth]),
+                gains=np.array([mark for ranking in marks for mark in ranking], bool),
+                n_relevant=np.array([n_relevant]),
+                alignment=Alignment(np.eye(len(target)), np.array(groups, np.intp)),
+                full_target=np.array(target)[None],
+                relevant_items=Relevant(
+                    np.array(sorted(ideal or {}), np.int32),
+                    np.array([value for _, value in sorted((ideal or {}).items())], float),
+                    Alignment(np.eye(len(target)), np.array(ideal_groups or [1] * len(ideal or {}), np.intp)),
+                ),
+                drops_unknown=task == 1,
+                is_share=task == 1,
+                relevant_only=task == 2 and protocol.relevant_exposure,
+                is_ordered=is_ordered,
+                is_exact=True,
+            )
         )
 
     return make

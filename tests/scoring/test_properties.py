@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 from evenrank.core.protocol import PROTOCOLS
 from evenrank.core.records import Run
 from evenrank.measures.awrf import awrf
-from evenrank.measures.expected_exposure import ee_disparity, ee_loss, ee_relevance
+from evenrank.measures.expected_exposure import ee_loss, ordered_dot
 from evenrank.measures.registry import measures_of
 from evenrank.measures.relevance import ndcg
 from evenrank.scoring.evaluate import evaluate
@@ -43,14 +43,14 @@ def test_awrf_of_the_target_itself_is_one(target, base) -> None:
 def test_renaming_the_groups_changes_nothing(exposure, target, order) -> None:
     left, right = exposure[order], target[order]
     assert awrf(left, right) == pytest.approx(awrf(exposure, target), abs=1e-12)
-    for measure in (ee_loss, ee_relevance):
+    for measure in (ee_loss, ordered_dot):
         assert measure(left, right) == pytest.approx(measure(exposure, target), rel=1e-9, abs=1e-12)
-    assert ee_disparity(left) == pytest.approx(ee_disparity(exposure))
+    assert ordered_dot(left, left) == pytest.approx(ordered_dot(exposure, exposure))
 
 
 @given(masses, masses)
 def test_loss_minus_disparity_plus_twice_relevance_is_the_squared_target(exposure, target) -> None:
-    left = ee_loss(exposure, target) - ee_disparity(exposure) + 2 * ee_relevance(exposure, target)
+    left = ee_loss(exposure, target) - ordered_dot(exposure, exposure) + 2 * ordered_dot(exposure, target)
     assert left == pytest.approx(float(target @ target), rel=1e-9, abs=1e-9)
 
 

@@ -271,3 +271,15 @@ class GroupSpace:
             share = dimension.background_array() if is_known else np.ones(1)
             background = np.multiply.outer(background, share)
         return tuple(slice(1, None) if is_known else slice(0, 1) for is_known in pattern), background
+
+
+@dataclass(frozen=True)
+class GroupShare:
+    """The attention that a group gets and should get, in the mean over queries."""
+
+    system: str
+    grouping: str
+    group: str
+    attention: float
+    """Share of the attention that known groups get."""
+    target: float

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.core.exposure import Attention, parse_attention
 from evenrank.core.records import Task
@@ -110,6 +113,20 @@ class Protocol:
         """Rankings of each topic in a valid run."""
         return 1 if task == 1 else self.sequence_length
 
+    def ideal_length(self, task: Task) -> int:
+        """Longest ideal ranking in nDCG."""
+        return (self.ideal_depth or self.task1_depth) if task == 1 else self.depth(2)
+
+    def counted_rankings(self, task: Task, present: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Rankings over which means are taken, by topic: those present, or all that were asked for."""
+        if task == 2 and self.missing_ranking == "skipped":
+            return present
+        return np.full_like(present, 1 if task == 1 else self.task2_rankings or self.sequence_length)
+
+    def keeps_unknown(self, task: Task) -> bool:
+        """Whether the fully unknown cell counts."""
+        return task == 2 or self.keeps_unknown_task1
+
     def normalises(self, dimension: str) -> bool:
         return self.normalised == "all" or dimension in self.normalised
 
@@ -118,40 +135,10 @@ class Protocol:
         return asdict(self)
 
 
-_BOTH_OF_2021 = ("geography", "gender")
-OFFICIAL_2021 = Protocol(
-    name="official-2021",
-    summary="what the organisers' published code does",
-    dimensions=_BOTH_OF_2021,
-    sets=(),
-    discount_type="float32",
-    log_base=math.e,
-    normalised=(),
-    unlisted_page="no group",
-    keeps_unknown_task1=False,
-    no_exposure="uniform",
-    target_sum="one",
-    set_target="own",
-    task1_depth=20,
-    ideal_depth=1000,
-    task2_depth=6,
-    task2_rankings=25,
-    target_depth=50,
-    relevant_exposure=False,
-    min_tier=2,
-    longer_ranking="cut",
-    repeated_page="counted",
-    missing_ranking="skipped",
-    missing_topic="skipped",
-    task1_length=1000,
-    task2_length=50,
-    sequence_length=100,
-    interval_stream="sequential",
-)
 PAPER_2021 = Protocol(
     name="paper-2021",
     summary="what the paper says, at full depth",
-    dimensions=_BOTH_OF_2021,
+    dimensions=("geography", "gender"),
     sets=(),
     discount_type="float64",
     log_base=2.0,
@@ -176,6 +163,25 @@ PAPER_2021 = Protocol(
     task2_length=50,
     sequence_length=100,
     interval_stream="shared",
+)
+OFFICIAL_2021 = replace(
+    PAPER_2021,
+    name="official-2021",
+    summary="what the organisers' published code does",
+    discount_type="float32",
+    log_base=math.e,
+    unlisted_page="no group",
+    no_exposure="uniform",
+    task1_depth=20,
+    ideal_depth=1000,
+    task2_depth=6,
+    task2_rankings=25,
+    target_depth=50,
+    min_tier=2,
+    repeated_page="counted",
+    missing_ranking="skipped",
+    missing_topic="skipped",
+    interval_stream="sequential",
 )
 OFFICIAL_2022 = Protocol(
     name="official-2022",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from evenrank.core.problem import QueryBatch
 from evenrank.core.sparse import SparseTarget
 from evenrank.core.types import Floats
+from evenrank.measures.cascade import jensen_shannon
 from evenrank.measures.measure import Measure
 from evenrank.measures.relevance import NDCG
 
@@ -47,20 +49,13 @@ def _relative_entropy(p: Floats, q: Floats) -> float:
 
 def awrf_rows(exposure: Floats, target: Floats, log_base: float = 2.0) -> Floats:
     """AWRF of each row of exposure and target, both with a sum above 0; all rows in one pass."""
-    p, q = _shares(exposure), _shares(target)
-    middle = (p + q) / 2.0
-    divergence = (_relative_entropy_rows(p, middle) + _relative_entropy_rows(q, middle)) / 2.0
+    divergence = jensen_shannon(_shares(exposure), _shares(target))
     return np.asarray(1.0 - np.maximum(0.0, divergence / math.log2(log_base)))
 
 
 def _shares(values: Floats) -> Floats:
     total = values.sum(axis=1, keepdims=True)
     return np.asarray(values / np.where(total > 0.0, total, 1.0))
-
-
-def _relative_entropy_rows(p: Floats, q: Floats) -> Floats:
-    ratio = np.divide(p, q, out=np.ones_like(p), where=p > 0.0)
-    return np.asarray((p * np.log2(ratio)).sum(axis=1))
 
 
 def _awrf(batch: QueryBatch) -> Floats:
@@ -137,7 +132,6 @@ AWRF = Measure(
     tasks=(1,),
     label="attention-weighted rank fairness: how close the exposure of groups is to the target",
     formula="1 − JSD(exposure by group, target)",
-    higher_is_better=True,
     low=0.0,
     high=1.0,
     if_empty=lambda view: float(_without_comparison(view.batch)[0]),
@@ -151,7 +145,6 @@ SCORE = Measure(
     tasks=(1,),
     label="relevance times fairness, the official measure of Task 1: a run must be both accurate and fair",
     formula="nDCG × AWRF",
-    higher_is_better=True,
     low=0.0,
     high=1.0,
     if_empty=lambda view: NDCG.empty_value(view) * AWRF.empty_value(view),
@@ -161,73 +154,47 @@ SCORE = Measure(
     needs_relevance=True,
     needs_groups=True,
 )
-L2_UNFAIRNESS = Measure(
+_distance_measure = partial(Measure, low=0.0, if_empty=math.nan, on_request=True, needs_groups=True)
+"""What distances of exposure from the target share: a ranking without items has none."""
+_closeness = partial(_distance_measure, tasks=(1,), high=1.0)
+"""What AWRF with other distances shares: 1 minus a distance of at most 1."""
+
+L2_UNFAIRNESS = _distance_measure(
     name="L2",
-    tasks=(1, 2),
     label="amortised unfairness: distance of the groups' shares of exposure from their shares of the target",
     formula="‖ε / Σε − ε* / Σε*‖",
     higher_is_better=False,
-    low=0.0,
     high=math.sqrt(2.0),
-    if_empty=math.nan,
     citation="Biega et al. 2018, 2020 (TREC 2019), with the target as merit",
     compute=lambda batch: _distance(batch, euclidean),
-    on_request=True,
-    needs_groups=True,
 )
-KL = Measure(
+KL = _distance_measure(
     name="KL",
     tasks=(1,),
     label="Kullback–Leibler divergence of exposure by group from the target",
     formula="Σ e log2(e / t)",
     higher_is_better=False,
-    low=0.0,
-    high=math.inf,
-    if_empty=math.nan,
     citation="Kullback and Leibler 1951; AWRF leaves the distance open (Sapiezynski et al. 2019)",
     compute=lambda batch: _distance(batch, kl_divergence),
-    on_request=True,
-    needs_groups=True,
 )
-AWRF_HELLINGER = Measure(
+AWRF_HELLINGER = _closeness(
     name="AWRF-H",
-    tasks=(1,),
     label="AWRF with the Hellinger distance",
     formula="1 − √(1 − Σ √(e t))",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=math.nan,
     citation="Sapiezynski et al. 2019 leave the distance open",
     compute=lambda batch: 1.0 - _distance(batch, hellinger),
-    on_request=True,
-    needs_groups=True,
 )
-AWRF_TOTAL_VARIATION = Measure(
+AWRF_TOTAL_VARIATION = _closeness(
     name="AWRF-TV",
-    tasks=(1,),
     label="AWRF with the total variation distance: the share of exposure that is where it should be",
     formula="1 − ½ Σ |e − t|",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=math.nan,
     citation="Sapiezynski et al. 2019 leave the distance open",
     compute=lambda batch: 1.0 - _distance(batch, total_variation),
-    on_request=True,
-    needs_groups=True,
 )
-AWRF_ORDINAL = Measure(
+AWRF_ORDINAL = _closeness(
     name="AWRF-OD",
-    tasks=(1,),
     label="AWRF with an ordinal distance: exposure in a neighbouring group is less wrong; for one dimension of bands",
     formula="1 − Σ_i |Σ_{j ≤ i} (e_j − t_j)| / (n − 1) over n groups in their order",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=math.nan,
     citation="normalised match distance: Werman et al. 1985; for ordered groups Sakai 2021 and Sakai et al. 2023",
     compute=_ordinal,
-    on_request=True,
-    needs_groups=True,
 )

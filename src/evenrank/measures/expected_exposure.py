@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -46,57 +47,39 @@ def ee_loss(exposure: Floats, target: Floats) -> float:
     return ordered_dot(distance, distance)
 
 
-def ee_disparity(exposure: Floats) -> float:
-    """Squared norm of the groups' expected exposure ε."""
-    return ordered_dot(exposure, exposure)
-
-
-def ee_relevance(exposure: Floats, target: Floats) -> float:
-    """Inner product of the groups' expected exposure ε and the target exposure ε*."""
-    return ordered_dot(exposure, target)
+def _products(batch: QueryBatch, left: Floats, right: Floats) -> Floats:
+    """Inner product of two values of the groups of each pair, added in the published order where that is asked for."""
+    if batch.is_exact:
+        return np.array([ordered_dot(left[0], right[0])])
+    return np.asarray((left * right).sum(axis=1))
 
 
 def _loss(batch: QueryBatch) -> Floats:
-    groups = batch.groups
-    if not batch.is_exact:
-        return np.asarray(((groups.exposure - groups.target) ** 2).sum(axis=1))
-    if groups.published is not None:
-        return np.array([groups.published.loss()])
-    return np.asarray(ee_loss(groups.exposure[0], groups.target[0]) + groups.unexposed_squares)
+    published, distance = batch.groups.published, batch.exposure - batch.target
+    if published is not None:
+        return np.array([published.loss()])
+    return _products(batch, distance, distance) + batch.groups.unexposed_squares
 
 
 def _disparity(batch: QueryBatch) -> Floats:
-    groups = batch.groups
-    if not batch.is_exact:
-        return np.asarray((groups.exposure**2).sum(axis=1))
-    return np.array(
-        [groups.published.disparity() if groups.published is not None else ee_disparity(groups.exposure[0])]
-    )
+    published = batch.groups.published
+    return _products(batch, batch.exposure, batch.exposure) if published is None else np.array([published.disparity()])
 
 
 def _relevance(batch: QueryBatch) -> Floats:
-    groups = batch.groups
-    if not batch.is_exact:
-        return np.asarray((groups.exposure * groups.target).sum(axis=1))
-    if groups.published is not None:
-        return np.array([groups.published.relevance()])
-    return np.array([ee_relevance(groups.exposure[0], groups.target[0])])
+    published = batch.groups.published
+    return _products(batch, batch.exposure, batch.target) if published is None else np.array([published.relevance()])
 
 
 def _squared_target(batch: QueryBatch) -> Floats:
     """Sum of squares of all wanted exposures, ‖ε*‖²."""
-    groups = batch.groups
-    if batch.is_exact:
-        return np.asarray(ordered_dot(groups.target[0], groups.target[0]) + groups.unexposed_squares)
-    return np.asarray((groups.target**2).sum(axis=1))
+    return _products(batch, batch.target, batch.target) + batch.groups.unexposed_squares
 
 
 def _loss_share(batch: QueryBatch) -> Floats:
-    wanted = _squared_target(batch)
-    if batch.is_exact and not batch.groups.unexposed_squares[0]:
-        loss = np.array([ee_loss(batch.exposure[0], batch.target[0])])
-    else:
-        loss = EE_LOSS.over(batch)
+    wanted, distance = _squared_target(batch), batch.exposure - batch.target
+    is_plain = batch.is_exact and not batch.groups.unexposed_squares[0]
+    loss = _products(batch, distance, distance) if is_plain else EE_LOSS.over(batch)
     return np.asarray(np.divide(loss, wanted, out=np.full(len(loss), math.nan), where=~batch.wants_nothing))
 
 
@@ -200,103 +183,77 @@ def _impact(batch: QueryBatch) -> Floats:
     return batch.counted(batch.group_totals(batch.attention.astype(np.float64) * batch.is_relevant))
 
 
-EE_LOSS = Measure(
+_of_groups = partial(Measure, tasks=(2,), low=0.0, needs_groups=True)
+"""What measures of the exposure of groups over a sequence share."""
+_of_items = partial(Measure, tasks=(2,), low=0.0, on_request=True, needs_relevance=True)
+"""What measures of the exposure of single pages over a sequence share."""
+_ratio = partial(Measure, low=0.0, high=1.0, if_empty=math.nan, on_request=True, needs_groups=True)
+"""What ratios of the worst-served to the best-served group share."""
+
+EE_LOSS = _of_groups(
     name="EE-L",
-    tasks=(2,),
     label="expected exposure loss, the official measure of Task 2",
     formula="‖ε − ε*‖²",
     higher_is_better=False,
-    low=0.0,
-    high=math.inf,
     if_empty=lambda view: float(_squared_target(view.batch)[0]),
     citation="Diaz et al. 2020; the paper, section 4.3 (which prints the norm without its square)",
     compute=_loss,
     official_in=(2,),
-    needs_groups=True,
 )
-EE_DISPARITY = Measure(
+EE_DISPARITY = _of_groups(
     name="EE-D",
-    tasks=(2,),
     label="inequality of exposure between groups, whatever is relevant",
     formula="ε · ε",
     higher_is_better=False,
-    low=0.0,
-    high=math.inf,
     if_empty=0.0,
     citation="Diaz et al. 2020; the paper's formula (ε* · ε*) is a misprint",
     compute=_disparity,
     official_in=(2,),
-    needs_groups=True,
 )
-EE_RELEVANCE = Measure(
+EE_RELEVANCE = _of_groups(
     name="EE-R",
-    tasks=(2,),
     label="agreement of exposure with the target",
     formula="ε · ε*",
-    higher_is_better=True,
-    low=0.0,
-    high=math.inf,
     if_empty=0.0,
     citation="Diaz et al. 2020; the paper, section 4.3",
     compute=_relevance,
     official_in=(2,),
-    needs_groups=True,
 )
-EE_SHARE = Measure(
+EE_SHARE = _of_groups(
     name="EE-L/T2",
-    tasks=(2,),
     label="expected exposure loss as a share of ‖target‖²",
     formula="‖ε − ε*‖² / ‖ε*‖²",
     higher_is_better=False,
-    low=0.0,
-    high=math.inf,
     if_empty=lambda view: math.nan if view.wants_nothing else 1.0,
     citation="this package; topics differ in ‖ε*‖² by an order of magnitude, so sums of EE-L are led by a few",
     compute=_loss_share,
-    needs_groups=True,
 )
 _OF_ITEMS = "Diaz et al. 2020, section 3: expected exposure of items, with the track's work levels as grades"
-ITEM_LOSS = Measure(
+ITEM_LOSS = _of_items(
     name="EE-L-item",
-    tasks=(2,),
     label="expected exposure loss of single pages",
     formula="Σ over pages (ε − ε*)²",
     higher_is_better=False,
-    low=0.0,
-    high=math.inf,
     if_empty=_squared_item_target,
     citation=_OF_ITEMS,
     compute=lifted(_item_loss),
-    on_request=True,
-    needs_relevance=True,
 )
-ITEM_DISPARITY = Measure(
+ITEM_DISPARITY = _of_items(
     name="EE-D-item",
-    tasks=(2,),
     label="inequality of exposure between single pages",
     formula="Σ over pages ε²",
     higher_is_better=False,
-    low=0.0,
-    high=math.inf,
     if_empty=0.0,
     citation=_OF_ITEMS,
     compute=lifted(_item_disparity),
-    on_request=True,
-    needs_relevance=True,
 )
-ITEM_RELEVANCE = Measure(
+ITEM_RELEVANCE = _of_items(
     name="EE-R-item",
-    tasks=(2,),
     label="agreement of the exposure of single pages with their ideal exposure",
     formula="Σ over pages ε · ε*",
-    higher_is_better=True,
-    low=0.0,
-    high=math.inf,
     if_empty=0.0,
     citation=_OF_ITEMS,
     compute=lifted(_item_relevance),
-    on_request=True,
-    needs_relevance=True,
 )
 
 
@@ -313,19 +270,14 @@ def _normalised(of_items: Measure, name: str, short: str) -> Measure:
         bounds = item_bounds(wanted, grades, np.array([0, n]), browsing, is_complete=False)[name]
         return float(normalise(name, np.array([of_items(view)]), bounds)[0])
 
-    return Measure(
+    return _of_items(
         name=short,
-        tasks=(2,),
         label=f"{name} of the exposure of single pages, in relation to its bounds; for attention rbp or gerr",
         formula=f"{of_items.name} / (upper bound − lower bound)",
         higher_is_better=of_items.higher_is_better,
-        low=0.0,
-        high=math.inf,
         if_empty=lambda view: compute(view.emptied()),
         citation="Diaz et al. 2020 and the evaluator of TREC 2020, judgments taken as incomplete",
         compute=lifted(compute),
-        on_request=True,
-        needs_relevance=True,
     )
 
 
@@ -333,39 +285,28 @@ NORMALISED_LOSS = _normalised(ITEM_LOSS, "difference", "nEE-L")
 NORMALISED_DISPARITY = _normalised(ITEM_DISPARITY, "disparity", "nEE-D")
 NORMALISED_RELEVANCE = _normalised(ITEM_RELEVANCE, "relevance", "nEE-R")
 _OF_UNDEREXPOSURE = "the organisers' code of 2021, columns L2UEXP and TotUEXP of its Task 2 notebook"
-L2_UNDEREXPOSURE = Measure(
+L2_UNDEREXPOSURE = _of_items(
     name="L2UEXP",
-    tasks=(2,),
     label="squared underexposure of groups",
     formula="‖Σ over relevant pages max(0, ε*/Σε* − ε/Σε) · groups‖²",
     higher_is_better=False,
-    low=0.0,
-    high=math.inf,
     if_empty=lambda view: _squared_underexposure(view.emptied()),
     citation=_OF_UNDEREXPOSURE,
     compute=lifted(_squared_underexposure),
-    on_request=True,
-    needs_relevance=True,
     needs_groups=True,
 )
-TOTAL_UNDEREXPOSURE = Measure(
+TOTAL_UNDEREXPOSURE = _of_items(
     name="TotUEXP",
-    tasks=(2,),
     label="total underexposure of groups; above 1 only where pages are in several groups",
     formula="Σ over relevant pages max(0, ε*/Σε* − ε/Σε) · groups",
     higher_is_better=False,
-    low=0.0,
-    high=math.inf,
     if_empty=lambda view: float(underexposure(view.emptied()).sum()),
     citation=_OF_UNDEREXPOSURE,
     compute=lifted(lambda view: float(underexposure(view).sum())),
-    on_request=True,
-    needs_relevance=True,
     needs_groups=True,
 )
 GINI = Measure(
     name="Gini",
-    tasks=(1, 2),
     label="inequality of exposure among the relevant pages, those not shown included",
     formula="Gini coefficient of ε over the relevant pages",
     higher_is_better=False,
@@ -377,32 +318,18 @@ GINI = Measure(
     on_request=True,
     needs_relevance=True,
 )
-EXPOSURE_RATIO = Measure(
+EXPOSURE_RATIO = _ratio(
     name="DTR",
-    tasks=(1, 2),
     label="exposure of the worst-served group for what it should get, against the best-served one",
     formula="min (ε / ε*) / max (ε / ε*), over up to 10 groups with exposure or a share of at least one rank",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=math.nan,
     citation="disparate treatment ratio, Singh and Joachims 2018, for many groups and with the target as merit",
     compute=lambda batch: _worst_to_best(batch, batch.exposure),
-    on_request=True,
-    needs_groups=True,
 )
-IMPACT_RATIO = Measure(
+IMPACT_RATIO = _ratio(
     name="DIR",
-    tasks=(1, 2),
     label="the same for exposure of relevant pages alone",
     formula="min (ε of relevant pages / ε*) / max, over the same groups as DTR",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=math.nan,
     citation="disparate impact ratio, Singh and Joachims 2018, for many groups and with the target as merit",
     compute=lambda batch: _worst_to_best(batch, _impact(batch)),
-    on_request=True,
     needs_relevance=True,
-    needs_groups=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -100,10 +101,8 @@ def _group_fairness_measure(name: str, divergence: str, label: str) -> Measure:
 
     return Measure(
         name=name,
-        tasks=(1, 2),
         label=f"group fairness of the pages down to the one at which a reader is satisfied{label}",
         formula=f"Σ s_r · Π_{{i<r}} (1 − s_i) · (1 − {divergence}(groups of the first r pages, target)), s as for ERR",
-        higher_is_better=True,
         low=0.0,
         high=1.0,
         if_empty=lambda view: math.nan if math.isnan(compute(view)) else 0.0,
@@ -115,77 +114,54 @@ def _group_fairness_measure(name: str, divergence: str, label: str) -> Measure:
     )
 
 
-NDKL = Measure(
+_parity = partial(Measure, tasks=(1,), if_empty=math.nan, on_request=True, needs_groups=True)
+"""What measures of the groups of a list share: without items there is nothing to compare."""
+
+NDKL = _parity(
     name="NDKL",
-    tasks=(1,),
     label="divergence of the groups of the first pages from the target, over all prefixes",
     formula="Σ KL(first i, target) / log2(i + 1) / Σ 1 / log2(i + 1)",
     higher_is_better=False,
     low=0.0,
-    high=math.inf,
-    if_empty=math.nan,
     citation="Geyik et al. 2019, with the logarithm to base 2",
     compute=lifted(lambda view: _weighted_mean(view, 1, _divergence)),
-    on_request=True,
-    needs_groups=True,
 )
-RKL = Measure(
+RKL = _parity(
     name="rKL",
-    tasks=(1,),
     label="divergence of the groups of the first 10, 20, … pages from the target",
     formula="Σ KL(first i, target) / log2 i / Σ 1 / log2 i",
     higher_is_better=False,
     low=0.0,
-    high=math.inf,
-    if_empty=math.nan,
     citation="Yang and Stoyanovich 2017, with the target in place of the share among all candidates, as a mean",
     compute=lifted(lambda view: _weighted_mean(view, STEP, _divergence)),
-    on_request=True,
-    needs_groups=True,
 )
-RND = Measure(
+RND = _parity(
     name="rND",
-    tasks=(1,),
     label="how far all groups but the most wanted one are from their target among the first 10, 20, … pages",
     formula="Σ |share of first i − target| / log2 i / its largest value",
     higher_is_better=False,
     low=0.0,
     high=1.0,
-    if_empty=math.nan,
     citation="Yang and Stoyanovich 2017; protected are all groups but the most wanted one",
     compute=lifted(lambda view: _weighted_mean(view, STEP, _difference)),
-    on_request=True,
-    needs_groups=True,
 )
 GROUP_FAIRNESS = _group_fairness_measure("GF", "JSD", "")
 ORDERED = ", for one dimension whose groups come in an order"
 GROUP_FAIRNESS_NMD = _group_fairness_measure("GF-NMD", "NMD", ORDERED)
 GROUP_FAIRNESS_RNOD = _group_fairness_measure("GF-RNOD", "RNOD", ORDERED)
-MIN_SKEW = Measure(
+MIN_SKEW = _parity(
     name="MinSkew",
-    tasks=(1,),
     label="skew of the group that is least represented against its target",
     formula="min over groups of ln(share of pages / target)",
-    higher_is_better=True,
-    low=-math.inf,
     high=0.0,
-    if_empty=math.nan,
     citation="Geyik et al. 2019; a group without a page counts as a share of 10⁻⁶",
     compute=lifted(_min_skew),
-    on_request=True,
-    needs_groups=True,
 )
-MAX_SKEW = Measure(
+MAX_SKEW = _parity(
     name="MaxSkew",
-    tasks=(1,),
     label="skew of the group that is most represented against its target",
     formula="max over groups with a page of ln(share of pages / target)",
     higher_is_better=False,
-    low=-math.inf,
-    high=math.inf,
-    if_empty=math.nan,
     citation="Geyik et al. 2019",
     compute=lifted(_max_skew),
-    on_request=True,
-    needs_groups=True,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -84,141 +84,81 @@ def _distinct(batch: QueryBatch, is_counted: NDArray[np.bool_] | None = None) ->
     return np.bincount(batch.pairs[first], minlength=batch.n_pairs).astype(np.float64)
 
 
-NDCG = Measure(
+_shown = partial(Measure, low=0.0, high=1.0, if_empty=0.0, needs_relevance=True)
+"""What measures of relevance share: shares of what could be reached, so that an empty ranking has 0."""
+_on_request = partial(_shown, on_request=True)
+
+NDCG = _shown(
     name="nDCG",
-    tasks=(1, 2),
     label="relevance of a ranking, discounted by rank; of a sequence, the mean over its rankings",
     formula="Σ discount·rel / Σ discount of an ideal ranking",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=0.0,
     citation="Järvelin and Kekäläinen 2002; discount of the paper, section 4.1",
     compute=_ndcg,
     official_in=(1,),
     heading_has_depth=True,
-    needs_relevance=True,
 )
-PRECISION = Measure(
+PRECISION = _shown(
     name="P",
-    tasks=(1, 2),
     label="share of relevant pages at the depth that is scored",
     formula="relevant pages / depth",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=0.0,
     citation="relevance companion: official-2021 Task 2 ignores relevance in the exposure",
     compute=lambda batch: _share(batch.sum(_hits(batch)), np.maximum(batch.n_rankings, 1) * batch.depth),
     heading_has_depth=True,
-    needs_relevance=True,
 )
-RECALL = Measure(
+RECALL = _on_request(
     name="R",
-    tasks=(1, 2),
     label="share of the relevant pages that a ranking contains; of a sequence, the mean over its rankings",
     formula="relevant pages ranked / relevant pages",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=0.0,
     citation="Cleverdon 1967; recall of a set",
     compute=lambda batch: _share(batch.mean(_hits(batch)), batch.n_relevant),
-    on_request=True,
-    needs_relevance=True,
 )
-AVERAGE_PRECISION = Measure(
+AVERAGE_PRECISION = _on_request(
     name="MAP",
-    tasks=(1, 2),
     label="precision at the rank of each relevant page, those not ranked counting 0; the mean over queries is MAP",
     formula="Σ over relevant pages ranked of P at their rank / relevant pages",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=0.0,
     citation="average precision: Harman 1992; Buckley and Voorhees 2005",
     compute=_average_precision,
-    on_request=True,
-    needs_relevance=True,
 )
-RECIPROCAL_RANK = Measure(
+RECIPROCAL_RANK = _on_request(
     name="MRR",
-    tasks=(1, 2),
     label="how early the first relevant page comes; the mean over queries is MRR",
     formula="1 / rank of the first relevant page",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=0.0,
     citation="reciprocal rank: Voorhees 1999, TREC-8 question answering track",
     compute=_reciprocal_rank,
-    on_request=True,
-    needs_relevance=True,
 )
-EXPECTED_RECIPROCAL_RANK = Measure(
+EXPECTED_RECIPROCAL_RANK = _on_request(
     name="ERR",
-    tasks=(1, 2),
     label="expected reciprocal rank of the page at which a reader is satisfied",
     formula="Σ 1/r · s_r · Π_{i<r} (1 − s_i), s = (2^grade − 1) / 2^(largest grade); ½ for plain relevance",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=0.0,
     citation="Chapelle et al. 2009",
     compute=_expected_reciprocal_rank,
-    on_request=True,
-    needs_relevance=True,
 )
-INTENTWISE_UTILITY = Measure(
+INTENTWISE_UTILITY = _on_request(
     name="iRBU",
-    tasks=(1, 2),
     label="utility of the page at which a reader is satisfied, less the further down it is",
     formula="Σ p^r · s_r · Π_{i<r} (1 − s_i), p = 0.99, s as for ERR",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=0.0,
     citation="Amigó et al. 2018; Sakai and Zeng 2019",
     compute=_intentwise_utility,
-    on_request=True,
-    needs_relevance=True,
 )
-RANK_BIASED_PRECISION = Measure(
+RANK_BIASED_PRECISION = _on_request(
     name="RBP",
-    tasks=(1, 2),
     label=f"relevant pages that a reader meets who continues to the next rank with a chance of {PERSISTENCE}",
     formula="(1 − p) Σ over relevant pages p^(rank − 1), p = 0.8",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=0.0,
     citation="Moffat and Zobel 2008",
     compute=_rank_biased_precision,
-    on_request=True,
-    needs_relevance=True,
 )
-SHOWN = Measure(
+SHOWN = _on_request(
     name="Shown",
-    tasks=(1, 2),
     label="share of the relevant pages that are shown at all",
     formula="distinct relevant pages shown / relevant pages",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty=0.0,
     citation="recall over a sequence: the same pages for every editor leave the others without work",
     compute=lambda batch: _share(_distinct(batch, batch.is_relevant), batch.n_relevant),
-    on_request=True,
-    needs_relevance=True,
 )
 DISTINCT = Measure(
     name="Distinct",
-    tasks=(1, 2),
     label="number of different pages that are shown",
     formula="distinct pages",
-    higher_is_better=True,
     low=0.0,
-    high=math.inf,
     if_empty=0.0,
     citation="catalogue coverage, e.g. Ge et al. 2010",
     compute=_distinct,

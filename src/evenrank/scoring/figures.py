@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.groups import GroupShare
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.core.safe_text import figure_text
@@ -28,7 +29,7 @@ from evenrank.io.figures import (
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, as_measure, measures_of
 from evenrank.scoring.exposure_by_group import GroupExposure
-from evenrank.scoring.results import GroupShare, Results, RunResult, measure_interval
+from evenrank.scoring.results import Results, RunResult, measure_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

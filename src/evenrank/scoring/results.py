@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.frames import pandas_frame, polars_frame
+from evenrank.core.groups import GroupShare
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import Task
 from evenrank.core.types import Floats
@@ -314,18 +315,6 @@ class Results(TableResult):
         from evenrank.scoring.result_tables import runs_table
 
         return [runs_table(self, task) for task in self.tasks], []
-
-
-@dataclass(frozen=True)
-class GroupShare:
-    """The attention that a group gets and should get, in the mean over queries."""
-
-    system: str
-    grouping: str
-    group: str
-    attention: float
-    """Share of the attention that known groups get."""
-    target: float
 
 
 @dataclass(frozen=True, repr=False)

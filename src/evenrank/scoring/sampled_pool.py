@@ -287,7 +287,7 @@ def _estimates(
     """The measures of a ranking with each row of weights: row by measure."""
     is_relevant = np.isin(one.pages, one.topic.rel_docs)
     relevant, weights = one.pages[is_relevant], weights[:, is_relevant]
-    ideal_depth = protocol.ideal_depth or protocol.task1_depth
+    ideal_depth = protocol.ideal_length(1)
     longest = max(ideal_depth, int(ranked.ranks.max()) + 1)
     discounts = LOG.weights(longest, protocol.discount_type).astype(np.float64)
     gain_of = dict(zip(ranked.pages.tolist(), discounts[ranked.ranks].tolist(), strict=True))
@@ -312,7 +312,7 @@ def _fairness(
     aligned = align_pages(collection, rows[rows >= 0], space, protocol)
     assert isinstance(aligned, Alignment)
     masses = weights[:, rows >= 0] @ aligned.dense()
-    keeps = protocol.keeps_unknown_task1
+    keeps = protocol.keeps_unknown(1)
     targets = np.array([group_target(mass, space, keep_unknown=keeps, weight=protocol.blend) for mass in masses])
     attention = protocol.attention_model.weights(protocol.task1_depth, protocol.discount_type)
     exposure = ranked.alignment.total(attention[ranked.ranks].astype(np.float64))

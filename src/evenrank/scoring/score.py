@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
 from evenrank.core.exposure import LOG, Attention, Cascade, parse_attention
+from evenrank.core.groups import GroupShare
 from evenrank.core.problem import JudgedItems, QueryBatch
 from evenrank.core.protocol import PAPER_2021, Protocol
 from evenrank.core.settings import Settings
@@ -28,7 +29,7 @@ from evenrank.measures.awrf import AWRF
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MEASURES, Named, as_measure, listed_measures
 from evenrank.scoring.intervals import read_unknown
-from evenrank.scoring.results import GroupShare, ItemScores, QueryScores, RunResult
+from evenrank.scoring.results import ItemScores, QueryScores, RunResult
 from evenrank.scoring.scorer import mean_of_defined, score_batches
 
 if TYPE_CHECKING:

@@ -201,7 +201,7 @@ class TopicLimits:
         least, most = (
             np.sum([one.total(w) for one, w in zip(aligned, end, strict=True)], axis=0) for end in (low, high)
         )
-        drops = self.task == 1 and not protocol.keeps_unknown_task1
+        drops = not protocol.keeps_unknown(self.task)
         image = _blend_matrix(space, protocol.blend)
         return mass_set(least, most, completions(space), drops_unknown=drops, is_share=True, image=image)
 

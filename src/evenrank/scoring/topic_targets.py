@@ -109,7 +109,7 @@ def topic_targets(
     kept = [truth for truth in truths if task == 1 or truth.has_task2_target]
     if not kept:
         raise EvenrankError(f"{opened.path}: no topic has judgments to make a target of (import topics with rel_docs)")
-    drops_unknown = task == 1 and not chosen.keeps_unknown_task1 and space.has_unknown
+    drops_unknown = space.has_unknown and not chosen.keeps_unknown(task)
     listed = tuple(_listed(truth.target(task).values) for truth in kept)
     return TopicTargets(task, chosen, space, tuple(truth.topic.id for truth in kept), listed, drops_unknown)
 

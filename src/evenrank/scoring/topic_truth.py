@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evenrank.core.alignment import Alignment
 from evenrank.core.exposure import Attention
 from evenrank.core.groups import GroupSpace
-from evenrank.core.problem import QueryView, single_view
+from evenrank.core.problem import QueryBatch, QueryView
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import NO_CLASS, Task, Topic
 from evenrank.core.sparse import SparseAlignment, SparseTarget, SparseVector, blended_part, unblended_part
@@ -69,7 +69,7 @@ class TopicTruth:
     def task1_target(self) -> NDArray[np.float64] | SparseTarget:
         """Wanted distribution over groups, the fully unknown cell first (0 when the protocol drops it)."""
         if self.protocol.target_sum == "one":
-            keep = self.protocol.keeps_unknown_task1
+            keep = self.protocol.keeps_unknown(1)
             return task1_target(self._alignment, self.space, keep_unknown=keep, weight=self.protocol.blend)
         return self._by_pages(np.ones(len(self._rows)), float(len(self._rows)))
 
@@ -201,27 +201,31 @@ def published_pages(
 
 def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> QueryView:
     """One topic of a run, ready to be measured."""
-    protocol = truth.protocol
+    protocol, wanted = truth.protocol, truth.wanted_exposure(task)
     published = _published_view(task, ranked, truth)
-    return single_view(
-        protocol=protocol,
-        attention=truth.attention,
-        pages=ranked.pages,
-        ranks=ranked.ranks,
-        rankings=ranked.rankings,
-        n_rankings=_n_counted(task, ranked, truth),
-        depth=protocol.depth(task),
-        ideal_depth=(protocol.ideal_depth or protocol.task1_depth) if task == 1 else protocol.depth(2),
-        is_relevant=truth.is_relevant(ranked.pages),
-        n_relevant=truth.n_relevant,
-        alignment=ranked.alignment,
-        target=truth.wanted_exposure(task),
-        relevant=truth.relevant,
-        is_ordered=truth.space.is_ordered,
-        publish=None if published is None else published.groups,
-        drops_unknown=task == 1 and not protocol.keeps_unknown_task1 and truth.space.has_unknown,
-        is_share=task == 1,
-        relevant_only=task == 2 and protocol.relevant_exposure,
+    return QueryView(
+        QueryBatch(
+            protocol=protocol,
+            attention_model=truth.attention,
+            items=ranked.pages,
+            pairs=np.zeros(len(ranked.pages), np.intp),
+            ranks=ranked.ranks,
+            rankings=ranked.rankings,
+            n_rankings=protocol.counted_rankings(task, np.array([ranked.n_rankings])),
+            depth=np.array([protocol.depth(task)]),
+            ideal_depth=np.array([protocol.ideal_length(task)]),
+            gains=truth.is_relevant(ranked.pages),
+            n_relevant=np.array([truth.n_relevant]),
+            alignment=ranked.alignment,
+            full_target=wanted if isinstance(wanted, SparseTarget) else wanted[None],
+            relevant_items=truth.relevant,
+            is_ordered=truth.space.is_ordered,
+            publish=None if published is None else published.groups,
+            drops_unknown=truth.space.has_unknown and not protocol.keeps_unknown(task),
+            is_share=task == 1,
+            relevant_only=task == 2 and protocol.relevant_exposure,
+            is_exact=True,
+        )
     )
 
 
@@ -233,12 +237,3 @@ def _published_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> Publi
 
     rows = truth.collection.rows_of(ranked.pages)
     return PublishedView(published_pages(truth.collection, rows, truth.protocol, truth.layout), target)
-
-
-def _n_counted(task: Task, ranked: RankedPages, truth: TopicTruth) -> int:
-    """Rankings over which means are taken: those present, or all that were asked for."""
-    if task == 1:
-        return 1
-    if truth.protocol.missing_ranking == "skipped":
-        return ranked.n_rankings
-    return truth.protocol.task2_rankings or truth.protocol.sequence_length

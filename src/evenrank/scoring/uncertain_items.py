@@ -252,7 +252,7 @@ def collection_data(
         batch = one.batch
         weights = page_attention(batch.attention_model, batch.ranks, batch.rankings, is_relevant[one.rows])
         attention += np.bincount(one.rows, weights, minlength=len(items)) / max(1, int(batch.n_rankings.max(initial=1)))
-    drops = task == 1 and not protocol.keeps_unknown_task1 and space.has_unknown
+    drops = space.has_unknown and not protocol.keeps_unknown(task)
     return UncertainData(
         topic=topic,
         topic_names=tuple(topics),
@@ -316,11 +316,6 @@ def _drawn_run(
     n_rankings = np.array([part.n_rankings for part in parts])
     first = np.cumsum(n_rankings) - n_rankings
     pages = np.concatenate([no_pages(), *(part.pages for part in parts)])
-    full = np.full(len(parts), protocol.task2_rankings or protocol.sequence_length)
-    counted = (
-        np.ones(len(parts), np.intp) if run.task == 1 else n_rankings if protocol.missing_ranking == "skipped" else full
-    )
-    ideal = (protocol.ideal_depth or protocol.task1_depth) if run.task == 1 else protocol.depth(2)
     batch = QueryBatch(
         protocol=protocol,
         attention_model=protocol.attention_model,
@@ -329,13 +324,13 @@ def _drawn_run(
         rankings=np.concatenate([none, *(part.rankings for part in parts)]) + np.repeat(first, lengths),
         ranks=np.concatenate([none, *(part.ranks for part in parts)]),
         gains=np.zeros(len(pages), bool),
-        n_rankings=counted,
+        n_rankings=protocol.counted_rankings(run.task, n_rankings),
         depth=np.full(len(parts), protocol.depth(run.task)),
-        ideal_depth=np.full(len(parts), ideal),
+        ideal_depth=np.full(len(parts), protocol.ideal_length(run.task)),
         n_relevant=np.zeros(len(parts), np.intp),
         alignment=blank.alignment,
         full_target=np.zeros((len(parts), space.n_groups)),
-        drops_unknown=run.task == 1 and not protocol.keeps_unknown_task1 and space.has_unknown,
+        drops_unknown=space.has_unknown and not protocol.keeps_unknown(run.task),
         is_share=run.task == 1,
         relevant_only=run.task == 2 and protocol.relevant_exposure,
         is_ordered=space.is_ordered,
@@ -348,7 +343,7 @@ class _Target:
     """Wanted exposure from the groups of relevant pages, as `core.target.group_target` has it, many rows at once."""
 
     def __init__(self, task: Task, protocol: Protocol, space: GroupSpace) -> None:
-        self.space, self.keeps_unknown = space, task == 2 or protocol.keeps_unknown_task1
+        self.space, self.keeps_unknown = space, protocol.keeps_unknown(task)
         depth = protocol.target_depth or protocol.depth(2)
         self.scale = 1.0 if task == 1 else float(protocol.attention_model.weights(depth, protocol.discount_type).sum())
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.allowed import setting_faults
+from evenrank.core.groups import GroupShare
 from evenrank.core.settings import Setting, Settings, describe_settings, make_settings, setting_texts
 from evenrank.core.types import FilePath, Floats
 from evenrank.errors import Collected, EvenrankError, UnknownNameError, WrongTypeError
@@ -26,6 +28,18 @@ OPTIONS: dict[Input, str] = {
 """Inputs that only some campaigns have, and their options on the command line."""
 MAX_FAULTS = 50
 """Faults of all files of a request that are shown; the others are counted."""
+
+
+class CampaignSettings:
+    """Settings of a protocol, checked against what their types declare when they are made."""
+
+    def faults(self) -> list[str]:
+        """What no single type can declare; types are as declared."""
+        return []
+
+    def __post_init__(self) -> None:
+        if faults := setting_faults(self) or self.faults():
+            raise EvenrankError("\n".join(faults))
 
 
 @dataclass(frozen=True)
@@ -52,23 +66,13 @@ class CampaignRequest:
 
 
 @dataclass(frozen=True)
-class CampaignGroup:
-    """Exposure of a group beside what it deserves, in the mean over queries."""
-
-    grouping: str
-    group: str
-    exposure: float
-    target: float
-
-
-@dataclass(frozen=True)
 class SystemColumns:
     """The scores of one system: an array by measure, with a value per query; NaN where a measure is undefined."""
 
     system: str
     queries: tuple[str, ...]
     columns: Mapping[str, Floats]
-    groups: tuple[CampaignGroup, ...] = ()
+    groups: tuple[GroupShare, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -156,23 +160,12 @@ def repeated_note(system: str, n_repeated: int) -> str:
     return f"{system}: {n_repeated:,} ranked documents are in the same ranking further up, and count each time"
 
 
-class Numbering:
+class Numbering(dict[str, int]):
     """Texts numbered in the order in which they first appear."""
 
-    def __init__(self) -> None:
-        self.number: dict[str, int] = {}
-
     def __call__(self, text: str) -> int:
-        return self.number.setdefault(text, len(self.number))
-
-    def __len__(self) -> int:
-        return len(self.number)
-
-    def __contains__(self, text: str) -> bool:
-        return text in self.number
-
-    def texts(self) -> list[str]:
-        return list(self.number)
+        """The number of a text; one that was not seen before gets the next one."""
+        return self.setdefault(text, len(self))
 
 
 def find_pairs(wanted: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.intp]:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from evenrank.core.allowed import Range, setting_faults
+from evenrank.core.allowed import Range
 from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.io.faults import FaultLog
@@ -30,6 +30,7 @@ from evenrank.scoring.campaigns.campaign import (
     CampaignProtocol,
     CampaignRequest,
     CampaignScores,
+    CampaignSettings,
     SystemColumns,
     measure_name,
     repeated_note,
@@ -60,7 +61,7 @@ MAX_DEPTH = 1_000_000
 
 
 @dataclass(frozen=True)
-class SettingsFairWeb:
+class SettingsFairWeb(CampaignSettings):
     """Settings of the protocol, as the task chose them."""
 
     gains: tuple[float, ...] = (1.0, 3.0)
@@ -72,12 +73,10 @@ class SettingsFairWeb:
     ordinal: Literal["NMD", "RNOD"] = "NMD"
     """Divergence of ordinal groupings in GFR; that of nominal ones is JSD."""
 
-    def __post_init__(self) -> None:
-        faults = setting_faults(self)
-        if not faults and (not self.gains or min(self.gains) <= 0.0 or list(self.gains) != sorted(self.gains)):
-            faults = [f"gains are {', '.join(map(str, self.gains)) or 'empty'}, but must be above 0 and not fall"]
-        if faults:
-            raise EvenrankError("\n".join(faults))
+    def faults(self) -> list[str]:
+        if self.gains and min(self.gains) > 0.0 and list(self.gains) == sorted(self.gains):
+            return []
+        return [f"gains are {', '.join(map(str, self.gains)) or 'empty'}, but must be above 0 and not fall"]
 
 
 @dataclass(frozen=True)

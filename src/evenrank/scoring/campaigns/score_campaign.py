@@ -17,7 +17,7 @@ from evenrank.io.runs import run_name
 from evenrank.measures.measure import Measure
 from evenrank.scoring.campaigns.campaign import CampaignProtocol, CampaignRequest, SystemColumns, named_files
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
-from evenrank.scoring.results import GroupShare, ItemScores, QueryScores, RunResult
+from evenrank.scoring.results import ItemScores, QueryScores, RunResult
 from evenrank.scoring.scorer import mean_of_defined
 
 LOWER_IS_BETTER = ("unfairness", "disparity", "difference")
@@ -57,11 +57,6 @@ def score_campaign(
         k=k,
     )
     found = campaign.run(request, settings)
-    shares = tuple(
-        GroupShare(one.system, group.grouping, group.group, group.exposure, group.target)
-        for one in found.systems
-        for group in one.groups
-    )
     chosen = replace(PAPER_2021, name=campaign.name, summary=campaign.summary, dimensions=())
     measures_of = tuple(_measure(name) for name in found.systems[0].columns)
     return ItemScores(
@@ -70,7 +65,7 @@ def score_campaign(
         runs=tuple(_system_scores(one, measures_of[0].key, chosen) for one in found.systems),
         measures={1: measures_of},
         notes=found.notes,
-        shares=shares,
+        shares=tuple(share for one in found.systems for share in one.groups),
         campaign={"name": campaign.name, **found.settings},
     )
 

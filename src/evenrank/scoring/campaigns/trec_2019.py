@@ -16,7 +16,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.allowed import Range, Share, setting_faults
+from evenrank.core.allowed import Range, Share
+from evenrank.core.groups import GroupShare
 from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError
 from evenrank.io.faults import FaultLog
@@ -25,10 +26,10 @@ from evenrank.measures.amortised import group_shares, l2_unfairness
 from evenrank.measures.cascade import expected_utility, stopping_with_patience
 from evenrank.measures.segments import Offsets, offsets_of, owners, sums
 from evenrank.scoring.campaigns.campaign import (
-    CampaignGroup,
     CampaignProtocol,
     CampaignRequest,
     CampaignScores,
+    CampaignSettings,
     Numbering,
     SystemColumns,
     check_names,
@@ -52,17 +53,13 @@ MEASURES = ("utility", "unfairness")
 
 
 @dataclass(frozen=True)
-class Settings2019:
+class Settings2019(CampaignSettings):
     """Settings of the protocol, as the track chose them."""
 
     patience: Annotated[float, Range(above=0.0, most=1.0)] = 0.5
     """The chance that a reader continues to the next document, γ."""
     stop: Share = 0.7
     """The chance that a reader stops at a relevant document."""
-
-    def __post_init__(self) -> None:
-        if faults := setting_faults(self):
-            raise EvenrankError("\n".join(faults))
 
 
 @dataclass(frozen=True)
@@ -164,12 +161,12 @@ def score_run(
         offsets = task.requests.offsets
         utility = expected_utility(stop, run.offsets, task.settings.patience)
         columns["utility"] = sums(utility, offsets) / np.diff(offsets)
-    shares: list[CampaignGroup] = []
+    shares: list[GroupShare] = []
     sequence = owners(task.requests.offsets)[ranking]
     for name, groups in task.groupings.items() if "unfairness" in measures else ():
         given, deserved = _group_distributions(run, stop, sequence, groups, task)
         columns[measure_name("unfairness", name, task.groupings)] = l2_unfairness(given, deserved)
-        shares += _mean_shares(groups, given, deserved)
+        shares += _mean_shares(system, groups, given, deserved)
         if n_undefined := int(np.isnan(given[:, 0]).sum()):
             notes.append(f"{system}: {n_undefined:,} sequences expose no group, and have no unfairness")
     return SystemColumns(system, tuple(map(str, task.requests.sequences)), columns, tuple(shares))
@@ -197,12 +194,12 @@ def _group_distributions(
     return shares(exposure), shares(listed_stop)
 
 
-def _mean_shares(groups: AuthorGroups, exposure: Floats, relevance: Floats) -> list[CampaignGroup]:
+def _mean_shares(system: str, groups: AuthorGroups, exposure: Floats, relevance: Floats) -> list[GroupShare]:
     is_defined = ~np.isnan(exposure[:, 0])
     if not is_defined.any():
         return []
     means = zip(groups.names, exposure[is_defined].mean(axis=0), relevance[is_defined].mean(axis=0), strict=True)
-    return [CampaignGroup(groups.label, name, float(given), float(wanted)) for name, given, wanted in means]
+    return [GroupShare(system, groups.label, name, float(given), float(wanted)) for name, given, wanted in means]
 
 
 def _notes(system: str, run: SequenceRankings, n_unjudged: int) -> Iterable[str]:
@@ -306,7 +303,7 @@ def read_author_groups(label: str, path: FilePath, documents: Numbering, faults:
         file.fault(0, "no document has a group")
     offsets = offsets_of(np.array(lengths, np.intp))
     listed = np.array(list(seen)[: len(lengths)], np.intp)
-    return AuthorGroups(label, names.texts(), listed, offsets, np.array(group, np.intp))
+    return AuthorGroups(label, list(names), listed, offsets, np.array(group, np.intp))
 
 
 def read_sequence_rankings(

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.allowed import setting_faults
 from evenrank.core.exposure import Cascade, Geometric, page_attention, parse_attention
 from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError
@@ -35,6 +34,7 @@ from evenrank.scoring.campaigns.campaign import (
     CampaignProtocol,
     CampaignRequest,
     CampaignScores,
+    CampaignSettings,
     Numbering,
     SystemColumns,
     choose_measures,
@@ -54,7 +54,7 @@ NO_GROUP = "-1"
 
 
 @dataclass(frozen=True)
-class Settings2020:
+class Settings2020(CampaignSettings):
     """Settings of the protocol: the options of the track's evaluator."""
 
     complete: bool = False
@@ -63,10 +63,6 @@ class Settings2020:
     """Whose exposure is compared."""
     normalised: bool = True
     """Whether values are divided by the distance of their bounds."""
-
-    def __post_init__(self) -> None:
-        if faults := setting_faults(self):
-            raise EvenrankError("\n".join(faults))
 
 
 @dataclass(frozen=True)
@@ -120,7 +116,7 @@ def score_2020(request: CampaignRequest, settings: Settings2020) -> CampaignScor
     for name, run in runs.items():
         columns = score_samples(run, judged, browsing, settings)
         kept = {measure: columns[measure] for measure in measures}
-        systems.append(SystemColumns(name, tuple(judged.queries.texts()), kept))
+        systems.append(SystemColumns(name, tuple(judged.queries), kept))
     return CampaignScores(tuple(systems), {**asdict(settings), "attention": str(browsing)}, tuple(notes))
 
 
@@ -242,7 +238,7 @@ def read_samples(path: FilePath, judged: JudgedDocuments, faults: FaultLog) -> S
     of_query, of_ranking, ranks, documents, lines = table[np.lexsort((table[:, 2], table[:, 1]))].T.astype(np.intp)
     expected = np.arange(len(ranks)) - np.searchsorted(of_ranking, of_ranking) + 1
     if file.is_whole:
-        names, queries = list(rankings), judged.queries.texts()
+        names, queries = list(rankings), list(judged.queries)
         for row in np.flatnonzero(ranks != expected)[:MAX_RANK_FAULTS].tolist():
             where = f"ranking {shown(names[of_ranking[row]][1])} of query {queries[of_query[row]]}"
             fix = "rank the documents of each ranking from 1 without gaps"
