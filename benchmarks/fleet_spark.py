@@ -19,7 +19,6 @@ from annotate import generated_lines, real_pages
 from evenrank.spark import start_spark
 from evenrank.wikipedia.annotate.labeller import annotate
 from evenrank.wikipedia.annotate.settings import AnnotateInputs
-from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
 
 N_ARTICLES, N_ENTITIES = 24_000, 150_000
 """With a third of the articles, Spark's own start takes as long as the work."""
@@ -78,7 +77,7 @@ def _compare(folder: Path, inputs: AnnotateInputs) -> None:
             killer = threading.Thread(target=cluster.kill_when_busy, args=(session, 2))
             if is_killed:
                 killer.start()
-            annotate_on_spark(out, inputs, session=session)
+            annotate(out, inputs, session=session)
             if is_killed:
                 killer.join()
             session.stop()

@@ -161,15 +161,13 @@ def test_two_runs_on_one_output(tmp_path: Path) -> None:
 
 def test_two_runs_on_one_output_with_spark(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
-    from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
-
     inputs = small_inputs(tmp_path, [entity(7)])
     out = tmp_path / "metadata.json.gz"
     with (
         only_writer(tmp_path / ".metadata.json.gz.lock", out),
         pytest.raises(EvenrankError, match="another evenrank process is writing it"),
     ):
-        annotate_on_spark(out, inputs, session=None)  # type: ignore[arg-type]  # it is refused before one is needed
+        annotate(out, inputs, session=object())  # type: ignore[arg-type]  # it is refused before one is needed
     assert leftovers(tmp_path) == []
 
 

@@ -96,6 +96,7 @@ def command(
     from evenrank.io.figures import check_figure
     from evenrank.io.subjects import subjects_beside
     from evenrank.wikipedia.annotate.coverage import draw_coverage
+    from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
 
     if figure is not None:
         check_figure(figure)
@@ -105,32 +106,18 @@ def command(
             raise click.UsageError("several wikis are annotated without --figure and --subjects")
         if out.exists() and not out.is_dir():
             raise input_error(out, 0, "a file, where a folder for the files of several wikis is to be", "name a folder")
-        if engine == "spark":
-            from evenrank.wikipedia.annotate.spark.annotate import annotate_wikis_on_spark
-
-            reports = annotate_wikis_on_spark(out, inputs, settings, session=spark.start(), is_fresh=fresh)
-        else:
-            from evenrank.wikipedia.annotate.labeller import annotate_wikis
-
-            reports = annotate_wikis(out, inputs, settings, n_workers=workers, is_fresh=fresh)
+        session = spark.start() if engine == "spark" else None
+        reports = annotate_wikis(out, inputs, settings, n_workers=workers, is_fresh=fresh, session=session)
         _print_reports(out, reports)
         return
     ((name, files),) = inputs.items()
     settings = replace(settings, wiki=name)
     if no_subjects and subjects is not None:
         raise click.UsageError("give --subjects or --no-subjects, not both")
-    beside = subjects is None and wikidata is not None and engine == "local" and not no_subjects
+    beside = subjects is None and wikidata is not None and not no_subjects
     subjects = subjects_beside(out) if beside else subjects
-    if engine == "spark":
-        if subjects is not None:
-            raise click.UsageError("--subjects needs --engine local")
-        from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
-
-        report = annotate_on_spark(out, files, settings, session=spark.start(), is_fresh=fresh)
-    else:
-        from evenrank.wikipedia.annotate.labeller import annotate
-
-        report = annotate(out, files, settings, n_workers=workers, is_fresh=fresh, subjects=subjects)
+    session = spark.start() if engine == "spark" else None
+    report = annotate(out, files, settings, n_workers=workers, is_fresh=fresh, subjects=subjects, session=session)
     _print_report(out, report)
     if beside and not report.n_subjects:
         subjects_beside(out).unlink(missing_ok=True)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from evenrank.core.records import WORK_ORDER
 from evenrank.errors import EvenrankError
 from evenrank.wikipedia.annotate.quality import (
     FEATURES,
     QualityCounts,
-    class_name,
     quality_classes,
     quality_counts,
     quality_models,
@@ -70,11 +70,11 @@ def test_v1_caps_are_a_setting():
 )
 def test_class_bounds_belong_to_the_lower_class(model, bounds):
     names = ("Stub", "Start", "C", "B", "GA", "FA")
-    at = [class_name(i) for i in quality_classes(model, np.array(bounds))]
-    above = [class_name(i) for i in quality_classes(model, np.array(bounds) + 1e-9)]
+    at = [WORK_ORDER[i] for i in quality_classes(model, np.array(bounds))]
+    above = [WORK_ORDER[i] for i in quality_classes(model, np.array(bounds) + 1e-9)]
     assert at == list(names[:-1])
     assert above == list(names[1:])
-    assert class_name(int(quality_classes(model, np.array([0.0]))[0])) == "Stub"
+    assert WORK_ORDER[int(quality_classes(model, np.array([0.0]))[0])] == "Stub"
 
 
 def test_an_empty_page_scores_zero_and_a_huge_one_the_sum_of_weights():

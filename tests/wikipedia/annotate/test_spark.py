@@ -14,8 +14,10 @@ from dump_sample import HEAD, TAIL, page, write_sample
 from tests.spark_cluster import SPLIT_BYTES
 
 from evenrank.errors import EvenrankError, InputError
-from evenrank.wikipedia.annotate.labeller import annotate
+from evenrank.wikipedia.annotate import labeller, spark
+from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
 from evenrank.wikipedia.annotate.settings import AnnotateInputs
+from evenrank.wikipedia.annotate.stage import WorkStore
 from evenrank.wikipedia.annotate.write import about_path
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
@@ -37,35 +39,32 @@ def inputs(tmp_path) -> AnnotateInputs:
 
 
 def test_a_cluster_gives_the_same_bytes_though_a_busy_worker_is_killed(spark_session, spark_events, inputs, tmp_path):
-    from tools.fleet import spark
-
-    from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
+    from tools.fleet import spark as cluster
 
     assert inputs.wikidata.stat().st_size > 8 * SPLIT_BYTES
     here, there = tmp_path / "here.json.gz", tmp_path / "there.json.gz"
-    annotate(here, inputs, n_workers=1)
-    killer = Thread(target=spark.kill_when_busy, args=(spark_session, 2))
+    annotate(here, inputs, n_workers=1, subjects=tmp_path / "here.jsonl")
+    killer = Thread(target=cluster.kill_when_busy, args=(spark_session, 2))
     killer.start()
-    annotate_on_spark(there, inputs, session=spark_session)
+    annotate(there, inputs, session=spark_session, subjects=tmp_path / "there.jsonl")
     killer.join()
-    assert spark.WORKERS[1].pid() is None
-    spark.start()
+    assert cluster.WORKERS[1].pid() is None
+    cluster.start()
     assert there.read_bytes() == here.read_bytes()
     assert about_path(there).read_bytes() == about_path(here).read_bytes()
-    assert spark.most_tasks_at_once(spark_events) >= 2
+    assert (tmp_path / "there.jsonl").read_bytes() == (tmp_path / "here.jsonl").read_bytes()
+    assert cluster.most_tasks_at_once(spark_events) >= 2
     assert not list(tmp_path.glob(".there*"))
 
 
 @pytest.mark.long
 def test_bzip2_and_missing_inputs_give_the_same_bytes_too(spark_session, inputs, tmp_path):
-    from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
-
     dump = tmp_path / "pages.xml.bz2"
     dump.write_bytes(bz2.compress(inputs.dump.read_bytes()))
     inputs = replace(inputs, dump=dump, wikidata=None, wikidata_ids=None)
     here, there = tmp_path / "here.json.gz", tmp_path / "there.json.gz"
     annotate(here, inputs, n_workers=1)
-    annotate_on_spark(there, inputs, session=spark_session)
+    annotate(there, inputs, session=spark_session)
     assert there.read_bytes() == here.read_bytes()
 
 
@@ -87,31 +86,29 @@ def test_the_package_travels_to_the_executors(spark_session):
 
 
 def test_a_dump_that_is_cut_off_is_refused_and_leaves_nothing(spark_session, inputs, tmp_path):
-    from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
-
     inputs.wikidata.write_bytes(inputs.wikidata.read_bytes()[:-3])
     with pytest.raises(InputError, match=r"wikidata\.json: the file is cut off"):
-        annotate_on_spark(tmp_path / "out.json.gz", inputs, session=spark_session)
+        annotate(tmp_path / "out.json.gz", inputs, session=spark_session)
     assert not list(tmp_path.glob("*out.json.gz*"))
 
 
 @pytest.mark.long
 def test_finished_inputs_are_kept_and_other_inputs_are_refused(spark_session, inputs, tmp_path, monkeypatch):
-    from evenrank.wikipedia.annotate.spark import annotate as module
-
     def fail(*_: object) -> None:
         raise EvenrankError("stopped here")
 
     out = tmp_path / "out.json.gz"
     with monkeypatch.context() as patch:
-        patch.setattr(module, "write_members", fail)
+        patch.setattr(labeller, "_write", fail)
         with pytest.raises(EvenrankError, match="stopped here"):
-            module.annotate_on_spark(out, inputs, session=spark_session)
+            annotate(out, inputs, session=spark_session)
     with pytest.raises(EvenrankError, match="unfinished work with other inputs"):
-        module.annotate_on_spark(out, replace(inputs, wikidata=None), session=spark_session)
+        annotate(out, replace(inputs, wikidata=None), session=spark_session)
+    with pytest.raises(EvenrankError, match="unfinished work with other inputs"):
+        annotate(out, inputs, n_workers=1)
     read = []
-    monkeypatch.setattr(module, "read_stage", lambda *stage: read.append(stage))
-    module.annotate_on_spark(out, inputs, session=spark_session)
+    monkeypatch.setattr(spark, "read_stage", lambda *stage: read.append(stage))
+    annotate(out, inputs, session=spark_session)
     assert not read
     here = tmp_path / "here.json.gz"
     annotate(here, inputs, n_workers=1)
@@ -119,11 +116,28 @@ def test_finished_inputs_are_kept_and_other_inputs_are_refused(spark_session, in
 
 
 @pytest.mark.long
+def test_rows_that_were_kept_are_not_kept_again(spark_session, inputs, tmp_path, monkeypatch):
+    def stop_at_second(store, stage, *rest):
+        add(store, stage, *rest)
+        if stage == labeller.ENTITIES:
+            raise KeyboardInterrupt
+
+    here, there = tmp_path / "here.json.gz", tmp_path / "there.json.gz"
+    annotate(here, inputs, n_workers=1)
+    add = WorkStore.add
+    with monkeypatch.context() as patch:
+        patch.setattr(WorkStore, "add", stop_at_second)
+        with pytest.raises(KeyboardInterrupt):
+            annotate(there, inputs, session=spark_session)
+    monkeypatch.setattr(spark, "read_stage", None)
+    annotate(there, inputs, session=spark_session)
+    assert there.read_bytes() == here.read_bytes()
+    assert about_path(there).read_bytes() == about_path(here).read_bytes()
+
+
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_several_wikis_give_the_same_bytes_from_one_reading_of_wikidata(spark_session, tmp_path, monkeypatch):
-    from evenrank.wikipedia.annotate.labeller import annotate_wikis
-    from evenrank.wikipedia.annotate.spark import annotate as module
-
     inputs = AnnotateInputs(*write_sample(tmp_path))
     german = tmp_path / "dewiki.xml"
     head = HEAD.replace("//en.", "//de.").replace("Category", "Kategorie")
@@ -132,21 +146,19 @@ def test_several_wikis_give_the_same_bytes_from_one_reading_of_wikidata(spark_se
     both = {"enwiki": replace(inputs, wikidata_ids=None), "dewiki": AnnotateInputs(german, inputs.wikidata)}
     here, there = tmp_path / "here", tmp_path / "there"
     annotate_wikis(here, both, n_workers=1)
-    read, read_stage = [], module.read_stage
-    monkeypatch.setattr(module, "read_stage", lambda *stage: (read.append(stage[1].path.name), read_stage(*stage)))
-
-    annotate_one = module.annotate_on_spark
+    read, read_stage = [], spark.read_stage
+    monkeypatch.setattr(spark, "read_stage", lambda *stage: (read.append(stage[1].path.name), read_stage(*stage)))
 
     def stop_at_german(out, *arguments, **options):
         if "dewiki" in out.name:
             raise KeyboardInterrupt
-        return annotate_one(out, *arguments, **options)
+        return annotate(out, *arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "annotate_on_spark", stop_at_german)
+        patch.setattr(labeller, "annotate", stop_at_german)
         with pytest.raises(KeyboardInterrupt):
-            module.annotate_wikis_on_spark(there, both, session=spark_session)
-    reports = module.annotate_wikis_on_spark(there, both, session=spark_session)
+            annotate_wikis(there, both, session=spark_session)
+    reports = annotate_wikis(there, both, session=spark_session)
     assert set(reports) == {"dewiki"}
     assert sorted(read) == sorted([inputs.wikidata.name, inputs.dump.name, german.name])
     contents = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in (here, there)]
@@ -158,14 +170,14 @@ CONNECT = """
 import sys
 from pathlib import Path
 
+from evenrank.wikipedia.annotate.labeller import annotate
 from evenrank.wikipedia.annotate.settings import AnnotateInputs
-from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
 from evenrank.spark import is_connect, start_spark
 
 if __name__ == "__main__":
     session = start_spark(remote="local[2]", settings={"spark.sql.shuffle.partitions": "2"})
     assert is_connect(session)
-    annotate_on_spark(Path(sys.argv[1]), AnnotateInputs(*map(Path, sys.argv[2:])), session=session)
+    annotate(Path(sys.argv[1]), AnnotateInputs(*map(Path, sys.argv[2:])), session=session)
     session.stop()
 """
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, input_error, reason_of
-from evenrank.io.atomic import atomic_file, refuse_input
+from evenrank.io.atomic import atomic_file, refuse_input, write_json
 from evenrank.io.compressed import LINE_LIMIT
 from evenrank.io.content import BATCH, RawBatch
 from evenrank.io.corpus import PAGE_END, read_site
@@ -33,22 +33,24 @@ from evenrank.wikipedia.annotate.entities import annotate_entities, annotate_for
 from evenrank.wikipedia.annotate.quality import QualityModel, quality_models, wiki_percentiles
 from evenrank.wikipedia.annotate.record import Scope
 from evenrank.wikipedia.annotate.settings import ROWS_VERSION, AnnotateInputs, AnnotateSettings
+from evenrank.wikipedia.annotate.spark import run_on_spark
 from evenrank.wikipedia.annotate.stage import Stage, StageBatch, WorkStore, run_locally
 from evenrank.wikipedia.annotate.write import (
     PAGES_PER_MEMBER,
     PageRange,
     Report,
     WriteRange,
-    Written,
     about_path,
     close_readers,
     describe_output,
     gzip_member,
     header_comment,
     lookups_in,
-    write_about,
     write_subjects,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 OF_PAGES = ("articles", "give a pages-articles dump")
 OF_PAGE_PROPS = ("pages", "give the SQL dump of the table page_props")
@@ -73,14 +75,16 @@ def annotate(
     batch_bytes: int = BATCH,
     entities: WorkStore | None = None,
     subjects: str | os.PathLike[str] | None = None,
+    session: SparkSession | None = None,
 ) -> Report:
     """Write the metadata file `out` and its sidecar. `inputs` are the files to read; a path is a Wikipedia dump alone.
 
     Finished parts of the work are kept in a folder beside `out` until the end: after a crash or Ctrl-C the same
     call resumes where it stopped, and gives the same bytes as an undisturbed one. `is_fresh` starts over. The work
-    is done by `n_workers` processes of this machine, by default this one alone; `annotate.spark.annotate` does it on a
-    cluster. What Wikidata says is taken from `entities` where it was read before (`annotate_wikis`). `subjects` names a
-    file for the items that have an article in another Wikipedia and none in this one (`io.subjects`).
+    is done by `n_workers` processes of this machine, by default this one alone; with a `session` of Spark, its
+    executors read the files. What Wikidata says is taken from `entities` where it was read before (`annotate_wikis`).
+    `subjects` names a file for the items that have an article in another Wikipedia and none in this one
+    (`io.subjects`).
     """
     out, subjects = Path(out), None if subjects is None else Path(subjects)
     inputs = inputs if isinstance(inputs, AnnotateInputs) else AnnotateInputs(Path(inputs))
@@ -94,9 +98,9 @@ def annotate(
     to_do = stages(inputs, settings, batch_bytes)
     with only_run(out):
         work = work_folder(out, is_fresh)
-        store = _open_store(work, inputs.facts(), settings.reading_facts())
+        store = _open_store(work, inputs.facts(), settings.reading_facts(), session)
         try:
-            _read(to_do, store, n_workers, entities, settings.wiki)
+            _read(to_do, store, n_workers, session, entities, settings.wiki)
             report = _write(out, store, inputs, settings, model, n_workers)
             if subjects is not None:
                 report = report._replace(n_subjects=_write_subjects(subjects, store, inputs, settings))
@@ -119,13 +123,20 @@ def only_run(out: Path) -> Iterator[None]:
 
 
 def _read(
-    to_do: list[Stage], store: WorkStore, n_workers: int | None, entities: WorkStore | None = None, wiki: str = ""
+    to_do: list[Stage],
+    store: WorkStore,
+    n_workers: int | None,
+    session: SparkSession | None,
+    entities: WorkStore | None = None,
+    wiki: str = "",
 ) -> None:
     """Fill the store; it is removed when an input is bad, because what was read of it is of no use."""
     try:
         for stage in to_do:
             if entities is not None and stage.name == ENTITIES:
                 store.copy_entities(entities, wiki, ENTITIES)
+            elif session is not None:
+                run_on_spark(stage, store, session)
             else:
                 run_locally(stage, store, n_workers)
     except Exception as error:
@@ -185,28 +196,22 @@ def work_folder(out: Path, is_fresh: bool) -> Path:
     return work
 
 
-def _open_store(work: Path, inputs: dict[str, Any], settings: dict[str, Any]) -> WorkStore:
-    """The store, new or of an earlier run with the same inputs and settings."""
+def _open_store(
+    work: Path, inputs: dict[str, Any], settings: dict[str, Any], session: SparkSession | None
+) -> WorkStore:
+    """The store, new or of an earlier run that read the same inputs with the same settings in the same way."""
     store = WorkStore(work / "rows.sqlite")
-    purpose = purpose_of(inputs, settings)
+    purpose = {"inputs": inputs, "settings": settings, "rows": ROWS_VERSION}
+    if session is not None:
+        purpose["engine"] = "spark"
     kept = store.get("purpose")
     if kept is None:
         store.put("purpose", purpose)
     elif kept != purpose:
         store.close()
-        raise unfinished_work(work)
+        fix = "finish it with the same command and version of Evenrank, or start over with --fresh"
+        raise EvenrankError(f"{work}: unfinished work with other inputs or settings ({fix})")
     return store
-
-
-def purpose_of(inputs: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
-    """What work is for: it resumes on the same inputs with the same settings and rows only."""
-    return {"inputs": inputs, "settings": settings, "rows": ROWS_VERSION}
-
-
-def unfinished_work(work: Path) -> EvenrankError:
-    """The error when a folder holds work of another call, or of another version."""
-    fix = "finish it with the same command and version of Evenrank, or start over with --fresh"
-    return EvenrankError(f"{work}: unfinished work with other inputs or settings ({fix})")
 
 
 def _write(
@@ -217,79 +222,41 @@ def _write(
     model: QualityModel,
     n_workers: int | None,
 ) -> Report:
+    """Write the metadata as one file of many gzip members, and the sidecar beside it."""
     n_with_item = join_pages_to_items(store)
     percentiles = wiki_percentiles(model, store) if settings.percentiles == "wiki" else model.published_percentiles()
-    scope = scope_of(inputs, settings)
-    write_range = WriteRange(store.path, scope, model, tuple(percentiles.items()))
-    counted = Counted()
-    tallies = {name: store.tally(name) for name in store.stages()}
+    write_range = WriteRange(store.path, _scope(inputs, settings), model, tuple(percentiles.items()))
     ranges = list(_page_ranges(store))
-    written = track(map_batches(write_range, ranges, n_workers), "writing", len(ranges), "parts")
+    n_pages = 0
+    coverage: Counter[Key] = Counter()
+    genders: Counter[str] = Counter()
     try:
-        return write_output(
-            out,
-            counted.members(written),
-            lambda: counted.report(n_with_item, tallies, percentiles),
-            inputs,
-            settings,
-            model,
-        )
+        with atomic_file(out) as file:
+            file.write(gzip_member(b"", header_comment(settings.with_gender)))
+            for part in track(map_batches(write_range, ranges, n_workers), "writing", len(ranges), "parts"):
+                file.write(part.member)
+                n_pages += part.n_pages
+                coverage.update(part.coverage)
+                genders.update(part.gender_values)
     finally:
         close_readers()
+    tallies = {name: store.tally(name) for name in store.stages()}
+    report = Report(n_pages, n_with_item, tallies, percentiles, coverage_rows(coverage), genders)
+    write_json(about_path(out), describe_output(report, settings, model, inputs.facts()))
+    return report
 
 
 def _write_subjects(path: Path, store: WorkStore, inputs: AnnotateInputs, settings: AnnotateSettings) -> int:
     try:
-        return write_subjects(path, store, lookups_in(store.path), scope_of(inputs, settings))
+        return write_subjects(path, store, lookups_in(store.path), _scope(inputs, settings))
     finally:
         close_readers()
 
 
-def scope_of(inputs: AnnotateInputs, settings: AnnotateSettings) -> Scope:
+def _scope(inputs: AnnotateInputs, settings: AnnotateSettings) -> Scope:
     """Which fields the output has."""
     namespaces = frozenset(name for _, name in read_site(inputs.dump).namespaces)
     return Scope(settings, inputs.wikidata is not None, inputs.history is not None, namespaces)
-
-
-class Counted:
-    """What is counted while the parts of the output pass by."""
-
-    def __init__(self) -> None:
-        self.n_pages = 0
-        self.coverage: Counter[Key] = Counter()
-        self.genders: Counter[str] = Counter()
-
-    def members(self, parts: Iterable[Written]) -> Iterator[bytes]:
-        """The gzip members of the parts, each counted when it is taken."""
-        for part in parts:
-            self.n_pages += part.n_pages
-            self.coverage.update(part.coverage)
-            self.genders.update(part.gender_values)
-            yield part.member
-
-    def report(
-        self, n_with_item: dict[str, int], tallies: dict[str, dict[str, Any]], percentiles: dict[str, float]
-    ) -> Report:
-        """The report of all parts that have passed."""
-        return Report(self.n_pages, n_with_item, tallies, percentiles, coverage_rows(self.coverage), self.genders)
-
-
-def write_output(
-    out: Path,
-    members: Iterable[bytes],
-    report_of: Callable[[], Report],
-    inputs: AnnotateInputs,
-    settings: AnnotateSettings,
-    model: QualityModel,
-) -> Report:
-    """Write the members as one file and the sidecar beside it; `report_of` is asked when all are written."""
-    with atomic_file(out) as file:
-        file.write(gzip_member(b"", header_comment(settings.with_gender)))
-        for member in members:
-            file.write(member)
-    report = report_of()
-    write_about(about_path(out), describe_output(report, settings, model, inputs.facts()))
-    return report
 
 
 def _page_ranges(store: WorkStore) -> Iterator[PageRange]:
@@ -312,6 +279,7 @@ def annotate_wikis(
     n_workers: int | None = None,
     is_fresh: bool = False,
     batch_bytes: int = BATCH,
+    session: SparkSession | None = None,
 ) -> dict[str, Report]:
     """Write a metadata file for each wiki (name → its files) into a folder; gives the reports of those written now.
 
@@ -320,21 +288,28 @@ def annotate_wikis(
     wikis are not written again.
     """
     settings = settings or AnnotateSettings()
-    wikidata = check_wikis(inputs, settings)
+    function = partial(annotate_for_wikis, wikis=tuple(inputs), with_gender=settings.with_gender)
+    stage = Stage(ENTITIES, _shared_wikidata(inputs, settings), b"\n", function, batch_bytes, *OF_WIKIDATA)
     with only_run(folder / "wikis"):
         work = work_folder(folder / "wikis", is_fresh)
-        entities = _open_store(work, facts_of(inputs), settings.facts())
+        facts = {wiki: files.facts() for wiki, files in inputs.items()}
+        entities = _open_store(work, facts, settings.facts(), session)
         try:
-            stage = entities_stage(wikidata, tuple(inputs), settings, batch_bytes)
-            _read([stage], entities, n_workers)
+            _read([stage], entities, n_workers, session)
             reports = {}
             for wiki, files in inputs.items():
                 out = output_of(folder, wiki)
                 if entities.get(f"written {wiki}") and out.exists():
                     continue
-                own = replace(settings, wiki=wiki)
                 reports[wiki] = annotate(
-                    out, files, own, n_workers=n_workers, is_fresh=is_fresh, batch_bytes=batch_bytes, entities=entities
+                    out,
+                    files,
+                    replace(settings, wiki=wiki),
+                    n_workers=n_workers,
+                    is_fresh=is_fresh,
+                    batch_bytes=batch_bytes,
+                    entities=entities,
+                    session=session,
                 )
                 entities.put(f"written {wiki}", True)
         finally:
@@ -343,7 +318,7 @@ def annotate_wikis(
     return reports
 
 
-def check_wikis(inputs: Mapping[str, AnnotateInputs], settings: AnnotateSettings) -> Path:
+def _shared_wikidata(inputs: Mapping[str, AnnotateInputs], settings: AnnotateSettings) -> Path:
     """The Wikidata dump that all wikis name; an error when files or settings of a wiki cannot be used."""
     quality_model(settings)
     dumps = {files.wikidata for files in inputs.values()}
@@ -355,16 +330,3 @@ def check_wikis(inputs: Mapping[str, AnnotateInputs], settings: AnnotateSettings
     for wanted in inputs.values():
         check_inputs(wanted)
     return dump
-
-
-def facts_of(inputs: Mapping[str, AnnotateInputs]) -> dict[str, Any]:
-    """What distinguishes the files of several wikis from others."""
-    return {wiki: each.facts() for wiki, each in inputs.items()}
-
-
-def entities_stage(
-    wikidata: Path, wikis: tuple[str, ...], settings: AnnotateSettings, batch_bytes: int = BATCH
-) -> Stage:
-    """The reading of Wikidata for the pages of several wikis."""
-    function = partial(annotate_for_wikis, wikis=wikis, with_gender=settings.with_gender)
-    return Stage(ENTITIES, wikidata, b"\n", function, batch_bytes, *OF_WIKIDATA)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.records import WORK_ORDER
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
 from evenrank.wikipedia.annotate.facts import read_facts
@@ -157,11 +156,6 @@ def quality_classes(model: QualityModel, scores: Floats) -> NDArray[np.intp]:
     return np.searchsorted(model.class_bounds, scores, side="left")
 
 
-def class_name(index: int) -> str:
-    """Name of a class by its place in the work order."""
-    return WORK_ORDER[index]
-
-
 ACCURACY = 0.001
 """Largest relative error of a quantile."""
 SMALLEST, LARGEST = 1e-9, 1e12
@@ -178,10 +172,6 @@ class QuantileSketch:
     def __init__(self) -> None:
         self.counts: NDArray[np.int64] = np.zeros(N_BUCKETS + 1, np.int64)
 
-    @property
-    def n_values(self) -> int:
-        return int(self.counts.sum())
-
     def add(self, values: NDArray[np.floating]) -> None:
         """Count some values."""
         buckets = np.zeros(len(values), np.int64)
@@ -190,15 +180,12 @@ class QuantileSketch:
         buckets[positive] = exponents.astype(np.int64) - _OFFSET
         self.counts += np.bincount(buckets, minlength=len(self.counts))
 
-    def merge(self, other: QuantileSketch) -> None:
-        """Count what `other` has counted."""
-        self.counts += other.counts
-
     def quantile(self, share: float) -> float:
         """The value of rank ⌈share · n⌉; 0 when there are no values."""
-        if not self.n_values:
+        n_values = int(self.counts.sum())
+        if not n_values:
             return 0.0
-        rank = max(ceil(share * self.n_values), 1)
+        rank = max(ceil(share * n_values), 1)
         bucket = int(np.searchsorted(np.cumsum(self.counts), rank))
         if bucket == 0:
             return 0.0

@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -166,9 +166,12 @@ class Stage:
     """Longest record, in bytes."""
 
 
-class _Done(NamedTuple):
+class StageResult(NamedTuple):
+    """What a stage makes of one batch, and where reading resumes after it."""
+
     end: Position
     n_file_bytes: int
+    """Bytes of the file read up to there."""
     batch: StageBatch
 
 
@@ -178,70 +181,65 @@ class _Task:
 
     function: Callable[[RawBatch], StageBatch]
 
-    def __call__(self, batch: RawBatch) -> _Done:
-        return _Done(batch.end, batch.n_file_bytes, self.function(batch))
+    def __call__(self, batch: RawBatch) -> StageResult:
+        return StageResult(batch.end, batch.n_file_bytes, self.function(batch))
 
 
-class Tally:
-    """Counts and faults of a stage."""
+class _Ledger:
+    """Rows of a stage that wait to be kept, and its counts and faults so far."""
 
-    def __init__(self, stage: Stage, kept: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, stage: Stage, store: WorkStore) -> None:
         self.stage = stage
-        kept = kept or {}
+        self.store = store
+        kept = store.tally(stage.name)
         self.counts: Counter[str] = Counter(kept.get("counts", {}))
         self.faults: list[list[Any]] = kept.get("faults", [])
+        self.rows: dict[str, list[Sequence[Any]]] = {}
 
-    def add(self, counts: Mapping[str, int], faults: Sequence[Fault]) -> None:
-        """Add what one batch counted; the first faults are kept, all are counted."""
-        self.counts.update(counts)
-        self.counts["faults"] += len(faults)
+    def add(self, batch: StageBatch) -> None:
+        """Add what one batch holds; the first faults are kept, all are counted."""
+        self.counts.update(batch.tally)
+        self.counts["faults"] += len(batch.faults)
         room = SHOWN_FAULTS - len(self.faults)
-        self.faults += [[fault.path, fault.line, fault.found, fault.fix] for fault in faults[: max(room, 0)]]
+        self.faults += [[fault.path, fault.line, fault.found, fault.fix] for fault in batch.faults[: max(room, 0)]]
+        for table, rows in batch.rows.items():
+            self.rows.setdefault(table, []).extend(rows)
 
-    def facts(self) -> dict[str, Any]:
-        return {"counts": dict(self.counts), "faults": self.faults}
+    def keep(self, position: Position | None) -> None:
+        """Write everything; the stage resumes at `position`, or is finished."""
+        tally = {"counts": dict(self.counts), "faults": self.faults}
+        self.store.add(self.stage.name, self.rows, position, tally)
+        self.rows = {}
 
-    def check(self) -> None:
-        """InputError when the file turns out to be cut off, or to hold nothing of what is wanted."""
+    def finish(self) -> None:
+        """Keep the last rows; InputError when the file turns out to be cut off, or to hold nothing that is wanted."""
         if self.counts["opened"] > self.counts["closed"]:
             raise input_error(self.stage.path, 0, "the file is cut off: its last lines are missing", TRY_AGAIN)
         if self.stage.counted and not self.counts[self.stage.counted]:
             nothing = Fault(str(self.stage.path), 0, f"no {self.stage.counted} in it", self.stage.wanted)
             shown = [Fault(*fault) for fault in self.faults]
             raise InputError([nothing, *shown], self.counts["faults"] - len(shown))
-
-
-class Ledger:
-    """Rows of a stage that wait to be kept, and its tally."""
-
-    def __init__(self, stage: Stage, store: WorkStore) -> None:
-        self.stage = stage
-        self.store = store
-        self.tally = Tally(stage, store.tally(stage.name))
-        self.rows: dict[str, list[Sequence[Any]]] = {}
-
-    def add(self, batch: StageBatch) -> None:
-        self.tally.add(batch.tally, batch.faults)
-        for table, rows in batch.rows.items():
-            self.rows.setdefault(table, []).extend(rows)
-
-    def keep(self, position: Position | None) -> None:
-        """Write everything; the stage resumes at `position`, or is finished."""
-        self.store.add(self.stage.name, self.rows, position, self.tally.facts())
-        self.rows = {}
-
-    def finish(self) -> None:
-        """Keep the last rows, unless the file turns out to be unusable."""
-        self.tally.check()
         self.keep(None)
+
+
+def keep_results(stage: Stage, store: WorkStore, results: Iterable[StageResult]) -> None:
+    """Keep what comes of the batches that follow the stage's position in the store, up to the end of its file."""
+    ledger = _Ledger(stage, store)
+    for number, result in enumerate(results, 1):
+        ledger.add(result.batch)
+        if number % BATCHES_PER_COMMIT == 0:
+            ledger.keep(result.end)
+    ledger.finish()
 
 
 def run_locally(stage: Stage, store: WorkStore, n_workers: int | None = None) -> None:
     """Map the stage's function over its file by processes of this machine, from where an earlier run stopped."""
     position = store.position(stage.name)
-    if position is None:
-        return
-    ledger = Ledger(stage, store)
+    if position is not None:
+        keep_results(stage, store, _read_locally(stage, position, n_workers))
+
+
+def _read_locally(stage: Stage, position: Position, n_workers: int | None) -> Iterator[StageResult]:
     damage = FaultLog()
     batches = read_batches(
         stage.path,
@@ -251,35 +249,21 @@ def run_locally(stage: Stage, store: WorkStore, n_workers: int | None = None) ->
         size=stage.batch_bytes,
         record_limit=stage.record_limit,
     )
-    with _byte_bar(stage) as advance:
-        for number, done in enumerate(map_batches(_Task(stage.function), batches, n_workers), 1):
-            ledger.add(done.batch)
-            advance(done.n_file_bytes)
-            if number % BATCHES_PER_COMMIT == 0:
-                ledger.keep(done.end)
-    stop_if_cut_off(damage.faults)
-    ledger.tally.add({}, damage.faults)
-    ledger.finish()
+    n_file_bytes = 0
+    with closing(progress_bar(stage.path.stat().st_size, stage.name, "B", scale=True)) as bar:
+        for result in map_batches(_Task(stage.function), batches, n_workers):
+            bar.update(result.n_file_bytes - n_file_bytes)
+            position, n_file_bytes = result.end, result.n_file_bytes
+            yield result
+    if damage.faults:
+        yield StageResult(position, n_file_bytes, unread(damage.faults))
 
 
-def stop_if_cut_off(faults: Sequence[Fault]) -> None:
-    """Raise when the end of the file is missing; a damaged block in its middle only costs its records."""
-    if cut := [fault for fault in faults if "cut off" in fault.found]:
+def unread(damage: Sequence[Fault]) -> StageBatch:
+    """A batch for what could not be read of the file.
+
+    A damaged block in its middle only costs its records; InputError when its end is missing.
+    """
+    if cut := [fault for fault in damage if "cut off" in fault.found]:
         raise InputError(cut)
-
-
-@contextmanager
-def _byte_bar(stage: Stage) -> Iterator[Callable[[int], None]]:
-    """A bar over the bytes of the stage's file; gives a function that takes the bytes read so far."""
-    bar = progress_bar(stage.path.stat().st_size, stage.name, "B", scale=True)
-    n_told = 0
-
-    def advance(n_file_bytes: int) -> None:
-        nonlocal n_told
-        bar.update(n_file_bytes - n_told)
-        n_told = n_file_bytes
-
-    try:
-        yield advance
-    finally:
-        bar.close()
+    return StageBatch({}, {}, damage)

@@ -6,7 +6,7 @@ import gzip
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.metadata import version
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
+from evenrank.core.records import WORK_ORDER
 from evenrank.database.sqlite_connection import read_only
 from evenrank.io.atomic import atomic_file
 from evenrank.io.subjects import MAX_SUBJECTS, MissingSubject
@@ -24,7 +25,7 @@ from evenrank.wikipedia.annotate.attributes import occupation_names
 from evenrank.wikipedia.annotate.coverage import SMALL, CoverageRow, Key, count_coverage
 from evenrank.wikipedia.annotate.entities import ItemFacts
 from evenrank.wikipedia.annotate.facts import read_facts
-from evenrank.wikipedia.annotate.quality import QualityCounts, QualityModel, class_name, quality_classes, quality_scores
+from evenrank.wikipedia.annotate.quality import QualityCounts, QualityModel, quality_classes, quality_scores
 from evenrank.wikipedia.annotate.record import Lookups, Page, Scope, metadata_record
 from evenrank.wikipedia.annotate.settings import AnnotateSettings
 from evenrank.wikipedia.annotate.stage import WorkStore
@@ -95,37 +96,26 @@ class WriteRange:
     percentiles: tuple[tuple[str, float], ...]
 
     def __call__(self, pages: PageRange) -> Written:
+        lookups = lookups_in(self.store)
+        lines: list[bytes] = []
+        coverage: Counter[Key] = Counter()
+        genders: Counter[str] = Counter()
+        for page in self._pages(pages):
+            record = metadata_record(page, lookups, self.scope)
+            lines.append(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+            coverage.update(count_coverage(page, record))
+            genders.update(record.get("gender") or ())
+        return Written(gzip_member(b"".join(lines)), len(lines), coverage, genders)
+
+    def _pages(self, pages: PageRange) -> Iterator[Page]:
         rows = _database(self.store).execute(PAGES_SQL, pages).fetchall()
-        return write_rows(rows, lookups_in(self.store), self.scope, self.model, dict(self.percentiles))
-
-
-def write_rows(
-    rows: Sequence[Sequence[Any]],
-    lookups: Lookups,
-    scope: Scope,
-    model: QualityModel,
-    percentiles: Mapping[str, float],
-) -> Written:
-    """The lines of some pages, given as rows of PAGES_SQL. A pure function, for any engine to call."""
-    lines: list[bytes] = []
-    coverage: Counter[Key] = Counter()
-    genders: Counter[str] = Counter()
-    for page in _pages(rows, model, percentiles):
-        record = metadata_record(page, lookups, scope)
-        lines.append(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
-        coverage.update(count_coverage(page, record))
-        genders.update(record.get("gender") or ())
-    return Written(gzip_member(b"".join(lines)), len(lines), coverage, genders)
-
-
-def _pages(rows: Sequence[Sequence[Any]], model: QualityModel, percentiles: Mapping[str, float]) -> Iterator[Page]:
-    counts = QualityCounts(*np.array([row[N_KEYS:] for row in rows], np.float64).T)
-    scores = quality_scores(model, counts, percentiles)
-    classes = quality_classes(model, scores)
-    for row, score, index in zip(rows, scores.tolist(), classes.tolist(), strict=True):
-        page_id, title, item, facts, date = row[:N_KEYS]
-        read = None if facts is None else ItemFacts.from_json(facts)
-        yield Page(page_id, title, score, class_name(index), item, read, date)
+        counts = QualityCounts(*np.array([row[N_KEYS:] for row in rows], np.float64).T)
+        scores = quality_scores(self.model, counts, dict(self.percentiles))
+        classes = quality_classes(self.model, scores)
+        for row, score, place in zip(rows, scores.tolist(), classes.tolist(), strict=True):
+            page_id, title, item, facts, date = row[:N_KEYS]
+            read = None if facts is None else ItemFacts.from_json(facts)
+            yield Page(page_id, title, score, WORK_ORDER[place], item, read, date)
 
 
 _READERS: dict[Path, sqlite3.Connection] = {}
@@ -259,8 +249,3 @@ def _told_apart(values: Counter[str]) -> dict[str, int | str]:
     """Counts by value, most frequent first; those of few people are not given."""
     ordered = sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
     return {name: n if n >= SMALL else f"<{SMALL}" for name, n in ordered}
-
-
-def write_about(path: Path, content: dict[str, Any]) -> None:
-    with atomic_file(path) as file:
-        file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
