@@ -17,90 +17,124 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evenrank import errors
-    from evenrank.app.exports.listing import ExportFormat
-    from evenrank.app.exports.publish_list import Publication, publish
-    from evenrank.core.groups import Dimension, named_dimension
-    from evenrank.core.protocol import PROTOCOLS, Protocol
-    from evenrank.core.records import Article, Run, Topic
-    from evenrank.core.uncertainty import Uncertainty
-    from evenrank.errors import EvenrankError, InputError
-    from evenrank.experiments.data import OwnData
-    from evenrank.experiments.experiment import Experiment, experiment
-    from evenrank.experiments.reproduce import Reproduction, reproduce
-    from evenrank.experiments.tradeoff import Tradeoff, tradeoff
-    from evenrank.experiments.tune import Tuned, tune
-    from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
-    from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
-    from evenrank.io.assumptions import read_assumptions
-    from evenrank.io.runs import read_run, write_run
-    from evenrank.measures.measure import Measure, measure
-    from evenrank.measures.registry import MEASURES
-    from evenrank.policies.function_policy import policy
-    from evenrank.policies.registry import POLICIES
-    from evenrank.policies.stream_policies import STREAM_POLICIES
-    from evenrank.ranking.count import TopicCount, count_relevant
-    from evenrank.ranking.pareto import Frontiers, pareto
-    from evenrank.ranking.rank import RankedTopics, rank
-    from evenrank.ranking.rerank import rerank
-    from evenrank.ranking.reranked import Reranked
-    from evenrank.ranking.stream import Stream
-    from evenrank.ranking.stream_log import StreamRanking, read_requests
-    from evenrank.ranking.stream_state import StreamState
-    from evenrank.retrieval.encode.dense import encode_index
-    from evenrank.retrieval.encode.models import fetch_model
-    from evenrank.retrieval.engine.engines import EngineKind
-    from evenrank.retrieval.engine.indexing import build_index
-    from evenrank.retrieval.find import SearchResults, search
-    from evenrank.retrieval.learn.learn import Learned, learn
-    from evenrank.retrieval.learn.tagging_rate import TaggingRate, estimate_tagging_rate
-    from evenrank.retrieval.sync import sync
-    from evenrank.retrieval.update import Update, update_collection
-    from evenrank.scoring.attribute_audit import AttributeAudit, audit_sample, read_audit
-    from evenrank.scoring.attributes import AttributeResults, evaluate_attributes
-    from evenrank.scoring.compare import Comparisons, compare
-    from evenrank.scoring.depth_curves import DepthCurves, depth_curves
-    from evenrank.scoring.evaluate import evaluate
-    from evenrank.scoring.information import InformationCosts, information
-    from evenrank.scoring.oracle import oracle_run
-    from evenrank.scoring.order_effects import OrderEffects, order_effects
-    from evenrank.scoring.report.campaign_report import campaign_report
-    from evenrank.scoring.report.report import report, write_report
-    from evenrank.scoring.report.score_report import score_report
-    from evenrank.scoring.results import ItemScores, Results, RunResult
-    from evenrank.scoring.run_check import admit_runs
-    from evenrank.scoring.sampled_pool import SampledScores, sample_pool, sampled_scores
-    from evenrank.scoring.score import score
-    from evenrank.scoring.sensitivity import Sensitivity, sensitivity
-    from evenrank.scoring.show_run import ShownTopic, show_run
-    from evenrank.scoring.stream_measures import (
-        StreamMeasures,
-        StreamRun,
-        hindsight_gap,
-        measure_stream,
-        plot_streams,
-        run_stream,
+    from evenrank import errors as errors
+    from evenrank.app.exports.listing import ExportFormat as ExportFormat
+    from evenrank.app.exports.publish_list import Publication as Publication, publish as publish
+    from evenrank.core.groups import Dimension as Dimension, named_dimension as named_dimension
+    from evenrank.core.protocol import PROTOCOLS as PROTOCOLS, Protocol as Protocol
+    from evenrank.core.records import Article as Article, Run as Run, Topic as Topic
+    from evenrank.core.uncertainty import Uncertainty as Uncertainty
+    from evenrank.errors import EvenrankError as EvenrankError, InputError as InputError
+    from evenrank.experiments.data import OwnData as OwnData
+    from evenrank.experiments.experiment import Experiment as Experiment, experiment as experiment
+    from evenrank.experiments.reproduce import Reproduction as Reproduction, reproduce as reproduce
+    from evenrank.experiments.tradeoff import Tradeoff as Tradeoff, tradeoff as tradeoff
+    from evenrank.experiments.tune import Tuned as Tuned, tune as tune
+    from evenrank.interop.frames import (
+        qrels_frame as qrels_frame,
+        run_from_frame as run_from_frame,
+        run_to_frame as run_to_frame,
+        topics_frame as topics_frame,
     )
-    from evenrank.scoring.topic_stats import topic_stats
-    from evenrank.scoring.topic_targets import TopicTargets, targets, topic_targets
-    from evenrank.scoring.trust import Trust, trust
-    from evenrank.scoring.uncertain import UncertainResults
-    from evenrank.trec.assessment.files import with_judgments
-    from evenrank.trec.assessment.pool import Pool, pool
-    from evenrank.trec.assessment.pool_file import read_pool, write_pool
-    from evenrank.trec.collection import Collection
-    from evenrank.trec.compare_sources import Edition, compare_editions
-    from evenrank.trec.dimensions import DIMENSIONS, read_dimension
-    from evenrank.trec.fetch_release import fetch_release, follow_releases
-    from evenrank.trec.generate.generate import generate_collection
-    from evenrank.trec.generate.settings import GenerateSettings
-    from evenrank.trec.import_files import ImportFiles, import_collection
-    from evenrank.trec.ir_dataset import ir_dataset_files
-    from evenrank.trec.releases import Release, pack_collection, roll_back
-    from evenrank.trec.target_choice import TargetChoice
-    from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
-    from evenrank.wikipedia.annotate.settings import AnnotateInputs, AnnotateSettings
-    from evenrank.wikipedia.topics.make import MadeTopics, TopicSettings, make_topics
+    from evenrank.interop.measure_strings import (
+        calc_aggregate as calc_aggregate,
+        iter_calc as iter_calc,
+        parse_measure as parse_measure,
+    )
+    from evenrank.io.assumptions import read_assumptions as read_assumptions
+    from evenrank.io.runs import read_run as read_run, write_run as write_run
+    from evenrank.measures.measure import Measure as Measure, measure as measure
+    from evenrank.measures.registry import MEASURES as MEASURES
+    from evenrank.policies.function_policy import policy as policy
+    from evenrank.policies.registry import POLICIES as POLICIES
+    from evenrank.policies.stream_policies import STREAM_POLICIES as STREAM_POLICIES
+    from evenrank.ranking.count import TopicCount as TopicCount, count_relevant as count_relevant
+    from evenrank.ranking.pareto import Frontiers as Frontiers, pareto as pareto
+    from evenrank.ranking.rank import RankedTopics as RankedTopics, rank as rank
+    from evenrank.ranking.rerank import rerank as rerank
+    from evenrank.ranking.reranked import Reranked as Reranked
+    from evenrank.ranking.stream import Stream as Stream
+    from evenrank.ranking.stream_log import StreamRanking as StreamRanking, read_requests as read_requests
+    from evenrank.ranking.stream_state import StreamState as StreamState
+    from evenrank.retrieval.encode.dense import encode_index as encode_index
+    from evenrank.retrieval.encode.models import fetch_model as fetch_model
+    from evenrank.retrieval.engine.engines import EngineKind as EngineKind
+    from evenrank.retrieval.engine.indexing import build_index as build_index
+    from evenrank.retrieval.find import SearchResults as SearchResults, search as search
+    from evenrank.retrieval.learn.learn import Learned as Learned, learn as learn
+    from evenrank.retrieval.learn.tagging_rate import (
+        TaggingRate as TaggingRate,
+        estimate_tagging_rate as estimate_tagging_rate,
+    )
+    from evenrank.retrieval.sync import sync as sync
+    from evenrank.retrieval.update import Update as Update, update_collection as update_collection
+    from evenrank.scoring.attribute_audit import (
+        AttributeAudit as AttributeAudit,
+        audit_sample as audit_sample,
+        read_audit as read_audit,
+    )
+    from evenrank.scoring.attributes import (
+        AttributeResults as AttributeResults,
+        evaluate_attributes as evaluate_attributes,
+    )
+    from evenrank.scoring.compare import Comparisons as Comparisons, compare as compare
+    from evenrank.scoring.depth_curves import DepthCurves as DepthCurves, depth_curves as depth_curves
+    from evenrank.scoring.evaluate import evaluate as evaluate
+    from evenrank.scoring.information import InformationCosts as InformationCosts, information as information
+    from evenrank.scoring.oracle import oracle_run as oracle_run
+    from evenrank.scoring.order_effects import OrderEffects as OrderEffects, order_effects as order_effects
+    from evenrank.scoring.report.campaign_report import campaign_report as campaign_report
+    from evenrank.scoring.report.report import report as report, write_report as write_report
+    from evenrank.scoring.report.score_report import score_report as score_report
+    from evenrank.scoring.results import ItemScores as ItemScores, Results as Results, RunResult as RunResult
+    from evenrank.scoring.run_check import admit_runs as admit_runs
+    from evenrank.scoring.sampled_pool import (
+        SampledScores as SampledScores,
+        sample_pool as sample_pool,
+        sampled_scores as sampled_scores,
+    )
+    from evenrank.scoring.score import score as score
+    from evenrank.scoring.sensitivity import Sensitivity as Sensitivity, sensitivity as sensitivity
+    from evenrank.scoring.show_run import ShownTopic as ShownTopic, show_run as show_run
+    from evenrank.scoring.stream_measures import (
+        StreamMeasures as StreamMeasures,
+        StreamRun as StreamRun,
+        hindsight_gap as hindsight_gap,
+        measure_stream as measure_stream,
+        plot_streams as plot_streams,
+        run_stream as run_stream,
+    )
+    from evenrank.scoring.topic_stats import topic_stats as topic_stats
+    from evenrank.scoring.topic_targets import (
+        TopicTargets as TopicTargets,
+        targets as targets,
+        topic_targets as topic_targets,
+    )
+    from evenrank.scoring.trust import Trust as Trust, trust as trust
+    from evenrank.scoring.uncertain import UncertainResults as UncertainResults
+    from evenrank.trec.assessment.files import with_judgments as with_judgments
+    from evenrank.trec.assessment.pool import Pool as Pool, pool as pool
+    from evenrank.trec.assessment.pool_file import read_pool as read_pool, write_pool as write_pool
+    from evenrank.trec.collection import Collection as Collection
+    from evenrank.trec.compare_sources import Edition as Edition, compare_editions as compare_editions
+    from evenrank.trec.dimensions import DIMENSIONS as DIMENSIONS, read_dimension as read_dimension
+    from evenrank.trec.fetch_release import fetch_release as fetch_release, follow_releases as follow_releases
+    from evenrank.trec.generate.generate import generate_collection as generate_collection
+    from evenrank.trec.generate.settings import GenerateSettings as GenerateSettings
+    from evenrank.trec.import_files import ImportFiles as ImportFiles, import_collection as import_collection
+    from evenrank.trec.ir_dataset import ir_dataset_files as ir_dataset_files
+    from evenrank.trec.releases import Release as Release, pack_collection as pack_collection, roll_back as roll_back
+    from evenrank.trec.target_choice import TargetChoice as TargetChoice
+    from evenrank.wikipedia.annotate.labeller import annotate as annotate, annotate_wikis as annotate_wikis
+    from evenrank.wikipedia.annotate.settings import (
+        AnnotateInputs as AnnotateInputs,
+        AnnotateSettings as AnnotateSettings,
+    )
+    from evenrank.wikipedia.topics.make import (
+        MadeTopics as MadeTopics,
+        TopicSettings as TopicSettings,
+        make_topics as make_topics,
+    )
 
     __version__: str
 
@@ -191,145 +225,9 @@ _NAMES_IN = {
 }
 """Module → the public names that it holds."""
 _HOME_OF = {name: module for module, names in _NAMES_IN.items() for name in names}
-__all__ = [
-    "DIMENSIONS",
-    "MEASURES",
-    "POLICIES",
-    "PROTOCOLS",
-    "STREAM_POLICIES",
-    "AnnotateInputs",
-    "AnnotateSettings",
-    "Article",
-    "AttributeAudit",
-    "AttributeResults",
-    "Collection",
-    "Comparisons",
-    "DepthCurves",
-    "Dimension",
-    "Edition",
-    "EngineKind",
-    "EvenrankError",
-    "Experiment",
-    "ExportFormat",
-    "Frontiers",
-    "GenerateSettings",
-    "ImportFiles",
-    "InformationCosts",
-    "InputError",
-    "ItemScores",
-    "Learned",
-    "MadeTopics",
-    "Measure",
-    "OrderEffects",
-    "OwnData",
-    "Pool",
-    "Protocol",
-    "Publication",
-    "RankedTopics",
-    "Release",
-    "Reproduction",
-    "Reranked",
-    "Results",
-    "Run",
-    "RunResult",
-    "SampledScores",
-    "SearchResults",
-    "Sensitivity",
-    "ShownTopic",
-    "Stream",
-    "StreamMeasures",
-    "StreamRanking",
-    "StreamRun",
-    "StreamState",
-    "TaggingRate",
-    "TargetChoice",
-    "Topic",
-    "TopicCount",
-    "TopicSettings",
-    "TopicTargets",
-    "Tradeoff",
-    "Trust",
-    "Tuned",
-    "UncertainResults",
-    "Uncertainty",
-    "Update",
-    "__version__",
-    "admit_runs",
-    "annotate",
-    "annotate_wikis",
-    "audit_sample",
-    "build_index",
-    "calc_aggregate",
-    "campaign_report",
-    "compare",
-    "compare_editions",
-    "count_relevant",
-    "depth_curves",
-    "encode_index",
-    "errors",
-    "estimate_tagging_rate",
-    "evaluate",
-    "evaluate_attributes",
-    "experiment",
-    "fetch_model",
-    "fetch_release",
-    "follow_releases",
-    "generate_collection",
-    "hindsight_gap",
-    "import_collection",
-    "information",
-    "ir_dataset_files",
-    "iter_calc",
-    "learn",
-    "make_topics",
-    "measure",
-    "measure_stream",
-    "named_dimension",
-    "oracle_run",
-    "order_effects",
-    "pack_collection",
-    "pareto",
-    "parse_measure",
-    "plot_streams",
-    "policy",
-    "pool",
-    "publish",
-    "qrels_frame",
-    "rank",
-    "read_assumptions",
-    "read_audit",
-    "read_dimension",
-    "read_pool",
-    "read_requests",
-    "read_run",
-    "report",
-    "reproduce",
-    "rerank",
-    "roll_back",
-    "run_from_frame",
-    "run_stream",
-    "run_to_frame",
-    "sample_pool",
-    "sampled_scores",
-    "score",
-    "score_report",
-    "search",
-    "sensitivity",
-    "show_run",
-    "sync",
-    "targets",
-    "topic_stats",
-    "topic_targets",
-    "topics_frame",
-    "tradeoff",
-    "trust",
-    "tune",
-    "update_collection",
-    "with_judgments",
-    "write_pool",
-    "write_report",
-    "write_run",
-]
+_PUBLIC = sorted([*_HOME_OF, "__version__", "errors"])
+if not TYPE_CHECKING:  # type checkers read the imports above
+    __all__ = _PUBLIC
 
 
 def __getattr__(name: str) -> object:
@@ -349,4 +247,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return _PUBLIC

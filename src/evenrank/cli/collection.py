@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
-import orjson
 
 import evenrank
+from evenrank.cli.listing import FORMAT, echo_json
 from evenrank.cli.options import SEED, Duration, InputFile, NamedPath, needs_wiki
 from evenrank.cli.outputs import FORCE, refuse_foreign
 from evenrank.cli.talk import say
@@ -73,16 +74,10 @@ def import_command(
     metadata: Path | None,
     ir_dataset: str | None,
     text: bool,
-    topics: Path | None,
-    eval_topics: tuple[Path, ...],
-    qrels: tuple[Path, ...],
     corpus: Path | None,
-    language: str | None,
-    date: str | None,
-    page_views: Path | None,
-    subjects: Path | None,
     dimensions: tuple[str, ...],
     at_once: bool,
+    **others: Any,
 ) -> None:
     """Make the collection FOLDER from official files (or your own in the same formats).
 
@@ -104,18 +99,8 @@ def import_command(
         named = evenrank.ImportFiles(metadata=metadata)
     else:
         raise click.UsageError("name the pages: --metadata FILE, or --ir-dataset NAME")
-    files = replace(
-        named,
-        topics=topics or named.topics,
-        eval_topics=eval_topics or named.eval_topics,
-        corpus=corpus or named.corpus,
-        qrels=qrels,
-        language=language,
-        dimensions=tuple(map(evenrank.read_dimension, dimensions)),
-        date=date,
-        page_views=page_views,
-        subjects=subjects,
-    )
+    given = {"corpus": corpus, "dimensions": tuple(map(evenrank.read_dimension, dimensions)), **others}
+    files = replace(named, **{name: value for name, value in given.items() if value not in (None, ())})
     with reported(folder, "collection import"):
         collection = evenrank.import_collection(folder, files, warn=_warn, workers=n_cores(), at_once=at_once)
     click.echo(table_text(collection))
@@ -266,25 +251,34 @@ def rollback_command(releases: Path, to: int | None) -> None:
 
 @command.command("describe")
 @click.argument("folder", type=FILE)
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@FORMAT
 def describe_command(folder: Path, form: str) -> None:
     """Print what FOLDER contains: counts, groups, quality, topics, sources. Groups of people only as totals."""
     from evenrank.trec.describe import describe_collection, table_text
 
     collection = evenrank.Collection.open(folder)
     if form == "json":
-        click.echo(orjson.dumps(describe_collection(collection), option=orjson.OPT_INDENT_2).decode())
+        echo_json(describe_collection(collection))
     else:
         click.echo(table_text(collection))
 
 
 @command.command("generate")
 @click.argument("folder", type=FILE)
-@click.option("--pages", type=click.IntRange(min=100), default=20_000, show_default=True, help="Articles.")
-@click.option("--topics", type=click.IntRange(min=1), default=48, show_default=True, help="Half of them for training.")
+@click.option("--pages", "n_pages", type=click.IntRange(min=100), default=20_000, show_default=True, help="Articles.")
+@click.option(
+    "--topics",
+    "n_topics",
+    type=click.IntRange(min=1),
+    default=48,
+    show_default=True,
+    help="Half of them for training.",
+)
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @FORCE
-@click.option("--text/--no-text", default=True, show_default=True, help="Write the articles, or metadata alone.")
+@click.option(
+    "--text/--no-text", "with_text", default=True, show_default=True, help="Write the articles, or metadata alone."
+)
 @click.option("--world", metavar="NAME", default="usual", show_default=True, help="The world: usual or track-2021.")
 @click.option("--train-relevant", type=float, metavar="N", help="Relevant pages of a training topic, on average.")
 @click.option("--eval-relevant", type=float, metavar="N", help="Relevant pages of an evaluation topic, on average.")
@@ -302,18 +296,7 @@ def describe_command(folder: Path, form: str) -> None:
     help="Pages whose metadata lack their group, of all or of one group; may be repeated.",
 )
 def generate_command(
-    folder: Path,
-    pages: int,
-    topics: int,
-    seed: int,
-    force: bool,
-    text: bool,
-    world: str,
-    train_relevant: float | None,
-    eval_relevant: float | None,
-    retrieval_bias: tuple[str, ...],
-    noise: float | None,
-    unknown: tuple[str, ...],
+    folder: Path, world: str, force: bool, retrieval_bias: tuple[str, ...], unknown: tuple[str, ...], **others: Any
 ) -> None:
     """Make a synthetic collection in FOLDER: official-format files under source/, then imported.
 
@@ -327,16 +310,12 @@ def generate_command(
     refuse_foreign(folder, force=force)
     faults = Collected()
     given = {
-        "train_relevant": train_relevant,
-        "eval_relevant": eval_relevant,
         "retrieval_bias": faults.check(lambda: read_group_values(retrieval_bias, "--retrieval-bias")) or None,
-        "noise": noise,
         "unknown": faults.check(lambda: read_group_values(unknown, "--unknown", for_all=True)) or None,
+        **others,
     }
     chosen = {name: value for name, value in given.items() if value is not None}
-    settings = faults.check(
-        lambda: world_settings(world, n_pages=pages, n_topics=topics, seed=seed, with_text=text, **chosen)
-    )
+    settings = faults.check(lambda: world_settings(world, **chosen))
     faults.raise_any()
     click.echo(table_text(evenrank.generate_collection(folder, settings, workers=n_cores())))
 

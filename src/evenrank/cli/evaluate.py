@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from evenrank.cli.scoring_options import (
     DEPTHS,
     JUDGMENTS,
     ScoringOptions,
-    UncertaintyOptions,
     open_judged,
     scoring_options,
     uncertainty_options,
@@ -75,7 +73,7 @@ def command(
     attributes: bool,
     depths: str | None,
     figure: Path | None,
-    intervals: UncertaintyOptions,
+    intervals: dict[str, Any],
     varied: bool,
     unjudged: str | None,
     all_intervals: bool,
@@ -93,13 +91,13 @@ def command(
         "--attributes": attributes,
         "--depths": depths is not None,
         "--sensitivity": varied,
-        "--uncertainty": bool(intervals.uncertainty),
+        "--uncertainty": bool(intervals["uncertainty"]),
     }
     if unjudged is not None and any(one_table.values()):
         raise click.UsageError("--bounds are of the scores as they are; leave out the other table")
     if sum(one_table.values()) > 1:
         raise click.UsageError(f"choose one of {', '.join(name for name, is_set in one_table.items() if is_set)}")
-    if figure is not None and depths is None and not intervals.uncertainty:
+    if figure is not None and depths is None and not intervals["uncertainty"]:
         raise click.UsageError("--figure draws the curves of --depths or the intervals of --uncertainty; give one too")
     if figure is not None:
         from evenrank.io.figures import check_figure
@@ -112,12 +110,12 @@ def command(
         return score_variants(opened, runs, options, form)
     if attributes:
         return score_attributes(opened, runs, options, measures, form)
-    results = options.score(opened, runs, measures=measures, bounds=unjudged, **asdict(intervals))
+    results = options.score(opened, runs, measures=measures, bounds=unjudged, **intervals)
     if topic_stats is not None:
         from evenrank.scoring.topic_stats import write_topic_stats
 
         write_topic_stats(results, topic_stats)
-    if intervals.uncertainty:
+    if intervals["uncertainty"]:
         print_uncertainty(results, form, figure)
     else:
         print_results(results, form, per_topic, all_intervals=all_intervals)

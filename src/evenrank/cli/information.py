@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import click
 
 import evenrank
 from evenrank.cli.listing import aligned, echo_json
-from evenrank.cli.options import SEED
+from evenrank.cli.options import SEED, settings_option
 from evenrank.cli.rank import FOLDER, PROTOCOL, TOPICS
 from evenrank.cli.talk import say
-from evenrank.core.records import Task
-from evenrank.core.settings import read_pairs
 
 
 @click.command("information")
 @click.argument("folder", metavar="DIR", type=FOLDER)
-@click.option("--task", type=click.Choice(["1", "2"]), default="2", show_default=True)
+@click.option("--task", type=click.Choice([1, 2]), default=2, show_default=True)
 @click.option("--hidden", default="gender", show_default=True, metavar="DIMENSION", help="What systems do not know.")
 @click.option("--policy", "policies", metavar="NAME", multiple=True, help="Policy, or name:setting=value; repeatable.")
 @click.option("--rate", "rates", type=float, multiple=True, help="Share of pages; repeatable.  [default: 0.2, 0.5]")
 @TOPICS
 @PROTOCOL
-@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the candidates.")
+@settings_option("A setting of the candidates.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--format", "form", type=click.Choice(["table", "tsv", "json"]), default="table", show_default=True)
-def command(
-    folder: Path,
-    task: str,
-    hidden: str,
-    policies: tuple[str, ...],
-    rates: tuple[float, ...],
-    topics: tuple[str, ...],
-    protocol: str,
-    pairs: tuple[str, ...],
-    seed: int,
-    form: str,
-) -> None:
+def command(folder: Path, rates: tuple[float, ...], form: str, **options: Any) -> None:
     """Score policies whose systems do not know an attribute, or not well, with a scorer that does.
 
     The attribute is known, masked, undisclosed for a share of the pages (systems know that share or do not), or wrong
@@ -46,17 +33,8 @@ def command(
     attribute known, positive where it is worse, with its 95 % interval over topics. A cost is clear when the interval
     does not contain 0 and there are enough topics.
     """
-    found = evenrank.information(
-        folder,
-        cast(Task, int(task)),
-        hidden=hidden,
-        policies=policies,
-        **({"rates": rates} if rates else {}),
-        topics=topics,
-        protocol=protocol,
-        settings=read_pairs(pairs),
-        seed=seed,
-    )
+    options |= {"rates": rates} if rates else {}
+    found = evenrank.information(folder, **options)
     if form == "json":
         echo_json(found.to_json())
         return

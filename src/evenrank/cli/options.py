@@ -170,6 +170,18 @@ def joint_options(name: str, make: Callable[..., Any], *options: Decorator[Any])
     return add
 
 
+def settings_option(what: str) -> Decorator[Any]:
+    """Add `--set`, whose argument `settings` has the texts of settings by name."""
+
+    def read(pairs: tuple[str, ...]) -> dict[str, str]:
+        from evenrank.core.settings import read_pairs
+
+        return read_pairs(pairs)
+
+    option = click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help=what)
+    return joint_options("settings", read, option)
+
+
 @dataclass(frozen=True)
 class ModelOptions:
     """The relevance model as said on the command line."""

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import click
 
 import evenrank
-from evenrank.cli.options import ModelOptions, model_options
+from evenrank.cli.options import ModelOptions, model_options, settings_option
 from evenrank.cli.outputs import FORCE, STDOUT, check_output, refuse_existing
 from evenrank.cli.rank import ATTENTION, CANDIDATES, FOLDER, PROTOCOL, TARGET, TOPICS, WORKERS
-from evenrank.core.records import Task
-from evenrank.core.settings import read_pairs
 
 TABLES = ("tsv", "json")
 
 
 @click.command("pareto")
 @click.argument("folder", metavar="DIR", type=FOLDER)
-@click.option("--task", type=click.Choice(["1", "2"]), default="1", show_default=True)
+@click.option("--task", type=click.Choice([1, 2]), default=1, show_default=True)
 @CANDIDATES
 @model_options
 @TOPICS
@@ -28,7 +26,7 @@ TABLES = ("tsv", "json")
 @TARGET
 @ATTENTION
 @click.option("--weights", metavar="W,W,…", help="Weights of fairness.  [default: ten from 0 to 30]")
-@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of `optimal` or the candidates.")
+@settings_option("A setting of `optimal` or the candidates.")
 @WORKERS
 @click.option(
     "-o",
@@ -41,19 +39,7 @@ TABLES = ("tsv", "json")
 )
 @FORCE
 def command(
-    folder: Path,
-    task: str,
-    candidates: Path | None,
-    model: ModelOptions,
-    topics: tuple[str, ...],
-    protocol: str,
-    target: str,
-    attention: str | None,
-    weights: str | None,
-    pairs: tuple[str, ...],
-    workers: int,
-    outputs: tuple[Path, ...],
-    force: bool,
+    folder: Path, model: ModelOptions, weights: str | None, outputs: tuple[Path, ...], force: bool, **options: Any
 ) -> None:
     """Sweep the weight of fairness of the policy `optimal`; print one row per topic and weight, the mean last.
 
@@ -64,20 +50,8 @@ def command(
     check_output(collection, *outputs)
     for path in outputs:
         refuse_existing(path, force=force)
-    found = evenrank.pareto(
-        collection,
-        cast(Task, int(task)),
-        **({"weights": weights} if weights else {}),
-        candidates=candidates,
-        topics=topics,
-        model=model.choose(collection),
-        protocol=protocol,
-        target=target,
-        attention=attention,
-        settings=read_pairs(pairs),
-        workers=workers,
-    )
-    write_outputs(found, outputs)
+    options |= {"weights": weights} if weights else {}
+    write_outputs(evenrank.pareto(collection, model=model.choose(collection), **options), outputs)
 
 
 def check_outputs(outputs: Sequence[Path]) -> None:

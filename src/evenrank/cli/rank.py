@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import click
 
 import evenrank
-from evenrank.cli.options import SEED, ModelOptions, SparkOptions, model_options, spark_options
+from evenrank.cli.options import SEED, ModelOptions, SparkOptions, model_options, settings_option, spark_options
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
 from evenrank.cli.scoring_options import PROTOCOL_NAME
 from evenrank.cli.talk import say, warn
 from evenrank.core.protocol import DEFAULT_PROTOCOL
-from evenrank.core.records import Task
-from evenrank.core.settings import read_pairs
 from evenrank.errors import EvenrankError
 from evenrank.parallel import n_cores
 from evenrank.policies.registry import DEFAULT_POLICY
-from evenrank.ranking.job import Length
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -61,7 +58,7 @@ WORKERS = click.option(
 
 @click.command("rank")
 @click.argument("folder", metavar="DIR", type=FOLDER)
-@click.option("--task", type=click.Choice(["1", "2"]), required=True, help="1: one list of 1000; 2: 100 lists of 50.")
+@click.option("--task", type=click.Choice([1, 2]), required=True, help="1: one list of 1000; 2: 100 lists of 50.")
 @click.option(
     "--policy",
     metavar="NAME",
@@ -100,7 +97,7 @@ WORKERS = click.option(
     type=FILE,
     help="Judged pages of the topics, as qrels; `evenrank count` chooses them. Probabilities and lengths follow them.",
 )
-@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy or the candidates.")
+@settings_option("A setting of the policy or the candidates.")
 @click.option(
     "--assume",
     multiple=True,
@@ -114,26 +111,14 @@ WORKERS = click.option(
 @FORCE
 def command(
     folder: Path,
-    task: str,
     policy: str,
-    candidates: Path | None,
     model: ModelOptions,
-    topics: tuple[str, ...],
     query: str | None,
-    title: str,
-    protocol: str,
-    target: str,
-    attention: str | None,
-    length: Length,
-    n_relevant: float | None,
-    judged: Path | None,
-    pairs: tuple[str, ...],
     assume: tuple[str, ...],
-    seed: int,
-    workers: int,
     spark: SparkOptions,
     output: Path,
     force: bool,
+    **options: Any,
 ) -> None:
     """Rank pages fairly and write a run, with a record of all settings and proofs beside it (RUN.json).
 
@@ -153,25 +138,13 @@ def command(
     refuse_existing(output, force=force)
     ranked = evenrank.rank(
         collection,
-        cast(Task, int(task)),
-        policy,
-        candidates=candidates,
-        topics=topics,
+        policy=policy,
         query=query or "",
-        title=title,
         model=model.choose(collection),
-        protocol=protocol,
-        target=target,
-        length=length,
-        attention=attention,
-        n_relevant=n_relevant,
-        judged=judged,
-        settings=read_pairs(pairs),
         assume=list(assume) or None,
-        seed=seed,
-        workers=workers,
         command=["evenrank", *sys.argv[1:]],
         spark=spark.start_if_given(),
+        **options,
     )
     for note in ranked.notes:
         warn(note)

@@ -7,15 +7,15 @@ import io
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import click
 
 import evenrank
-from evenrank.cli.options import SEED
+from evenrank.cli.options import SEED, settings_option
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, json_parts, write_text
 from evenrank.cli.score import ATTENTION, TABLE, refuse_second_stdin
 from evenrank.cli.talk import say
-from evenrank.core.settings import read_pairs
 from evenrank.errors import EvenrankError
 from evenrank.io.atomic import refuse_input
 from evenrank.parallel import n_cores
@@ -34,9 +34,10 @@ FORMATS = ("trec", "csv", "tsv", "json")
     show_default=True,
     help="How to rank; `evenrank policies` lists them.",
 )
-@click.option("-k", "length", type=click.IntRange(min=1), help="Items of a ranking.  [default: all]")
+@click.option("-k", "k", type=click.IntRange(min=1), help="Items of a ranking.  [default: all]")
 @click.option(
     "--rankings",
+    "n_rankings",
     type=click.IntRange(1, 100_000),
     default=1,
     show_default=True,
@@ -50,7 +51,7 @@ FORMATS = ("trec", "csv", "tsv", "json")
     help="Whether the score is the expected relevance, or it is inferred from the rank.",
 )
 @click.option("--attention", default="log", show_default=True, help=f"Attention by rank: {ATTENTION}")
-@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy.")
+@settings_option("A setting of the policy.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="[default: by the ending of the output, else trec]")
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
@@ -59,16 +60,10 @@ def command(
     run_path: Path,
     groups: Path,
     target: str | None,
-    policy: str,
-    length: int | None,
-    rankings: int,
-    relevance: str,
-    attention: str,
-    pairs: tuple[str, ...],
-    seed: int,
     form: str | None,
     force: bool,
     output: Path,
+    **options: Any,
 ) -> None:
     """Rerank the items of each query so that the ranking is relevant and groups get the attention the target asks for.
 
@@ -77,19 +72,7 @@ def command(
     """
     refuse_second_stdin(run_path, groups, target)
     refuse_input(output, [run_path, groups, *([Path(target)] if target else [])])
-    found = evenrank.rerank(
-        run_path,
-        groups,
-        target,
-        policy,
-        length,
-        rankings,
-        relevance="rank" if relevance == "rank" else "score",
-        attention=attention,
-        settings=read_pairs(pairs),
-        seed=seed,
-        workers=n_cores(),
-    )
+    found = evenrank.rerank(run_path, groups, target, workers=n_cores(), **options)
     ending = output.suffix[1:].casefold()
     write_text(render_rankings(found, form or (ending if ending in FORMATS else "trec")), output, force=force)
     for note in found.notes:

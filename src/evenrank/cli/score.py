@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
 import evenrank
-from evenrank.cli.options import measures_option
+from evenrank.cli.options import measures_option, settings_option
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, STDOUT, json_parts, write_text
-from evenrank.cli.scoring_options import UncertaintyOptions, uncertainty_options
+from evenrank.cli.scoring_options import uncertainty_options
 from evenrank.cli.talk import say
-from evenrank.core.settings import read_pairs
 from evenrank.errors import UnknownNameError
 from evenrank.io.figures import require_matplotlib
 from evenrank.io.runs import split_name
@@ -49,10 +48,10 @@ ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SA
 )
 @click.option("--protocol", type=click.Choice(list(CAMPAIGNS)), help="Score files of a campaign as its organisers do.")
 @click.option("--sequences", metavar="FILE", type=TABLE, help="Sequences of requests, of trec-2019.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change one choice of the protocol.")
+@settings_option("Change one choice of the protocol.")
 @measures_option("Measures to compute", "the usual ones", or_all=True)
 @click.option("--attention", help=f"Attention by rank: {ATTENTION}  [default: log; of trec-2020: gerr]")
-@click.option("-k", "depth", type=click.IntRange(min=1), help="Ranks that are scored.  [default: all]")
+@click.option("-k", "k", type=click.IntRange(min=1), help="Ranks that are scored.  [default: all]")
 @click.option(
     "--missing",
     type=click.Choice(["skip", "empty"]),
@@ -85,17 +84,14 @@ def command(
     target: tuple[str, ...],
     protocol: str | None,
     sequences: Path | None,
-    settings: tuple[str, ...],
     measures: tuple[str, ...],
-    attention: str | None,
-    depth: int | None,
-    missing: Literal["skip", "empty"],
     bounds: Literal["none", "ranked"] | None,
-    intervals: UncertaintyOptions,
+    intervals: dict[str, Any],
     per_query: bool,
     form: str,
     report: Path | None,
     baseline: str | None,
+    **options: Any,
 ) -> None:
     """Score rankings of items, documents or people: nDCG, AWRF and more, without a collection.
 
@@ -118,14 +114,11 @@ def command(
         qrels,
         targets if protocol else targets.get(""),
         measures or None,
-        attention,
-        depth,
         protocol=protocol,
         sequences=sequences,
-        settings=read_pairs(settings),
-        missing=missing,
         bounds=bounds or False,
-        **asdict(intervals),
+        **options,
+        **intervals,
     )
     page = None if report is None else evenrank.score_report(found, report, baseline)
     write_text(render_scores(found, form, per_query), STDOUT, force=True)

@@ -111,19 +111,11 @@ DEPTHS = (
 """`--depth`, `--rankings` and `--judged-only`."""
 
 
-@dataclass(frozen=True)
-class UncertaintyOptions:
-    """Which intervals are wanted, as said on the command line; the names are those of `score` and `score_files`."""
-
-    uncertainty: str
-    assume: Sequence[str] | None
-    draws: int
-
-
-def _read_uncertainty(uncertainty: str, assume: tuple[str, ...], draws: int) -> UncertaintyOptions:
+def _read_uncertainty(uncertainty: str, assume: tuple[str, ...], draws: int) -> dict[str, Any]:
+    """Which intervals are wanted, as keywords of `score` and `score_files`."""
     if assume and not uncertainty:
         raise click.UsageError("--assume is the model of --uncertainty; name its sources too")
-    return UncertaintyOptions(uncertainty, list(assume) or None, draws)
+    return {"uncertainty": uncertainty, "assume": list(assume) or None, "draws": draws}
 
 
 uncertainty_options = joint_options(

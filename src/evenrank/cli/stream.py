@@ -7,15 +7,15 @@ import io
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import orjson
 
 import evenrank
-from evenrank.cli.options import SEED, FiniteRange, InputFile
+from evenrank.cli.options import SEED, FiniteRange, InputFile, settings_option
 from evenrank.cli.outputs import STDOUT, refuse_existing, write_text
 from evenrank.cli.talk import say
-from evenrank.core.settings import read_pairs
 from evenrank.io.atomic import refuse_input
 
 FORMATS = ("table", "tsv", "csv", "json")
@@ -54,7 +54,7 @@ OUTPUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
     show_default=True,
     help="Attention of the rank, or attention × relevance.",
 )
-@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy.")
+@settings_option("A setting of the policy.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @click.option("--blocks", type=click.IntRange(1, 1000), default=20, show_default=True, help="Blocks for intervals.")
 @click.option("--server", default="main", show_default=True, help="Name under which sums are kept.")
@@ -85,23 +85,16 @@ def command(
     policies: tuple[str, ...],
     groups: Path | None,
     target: str,
-    window: float | None,
-    half_life: float | None,
-    attention: str,
-    exposure: str,
-    pairs: tuple[str, ...],
-    seed: int,
     blocks: int,
-    server: str,
     states: tuple[Path, ...],
     save: Path | None,
     log: Path | None,
-    fsync: bool,
     replay: bool,
     output: Path | None,
     plot: Path | None,
     form: str,
     force: bool,
+    **options: Any,
 ) -> None:
     """Rank REQUESTS (JSON lines) one by one, each knowing only those before, and measure fairness over all of them.
 
@@ -124,25 +117,7 @@ def command(
         from evenrank.io.figures import check_figure
 
         check_figure(plot)
-    runs = list(
-        _ranked(
-            policies,
-            requests,
-            groups,
-            target,
-            states,
-            blocks,
-            window=window,
-            half_life=half_life,
-            attention=attention,
-            exposure=exposure,
-            settings=read_pairs(pairs),
-            seed=seed,
-            server=server,
-            log=log,
-            fsync=fsync,
-        )
-    )
+    runs = list(_ranked(policies, requests, groups, target, states, blocks, log=log, **options))
     measured = [run.measures for run in runs]
     if output is not None:
         write_text(_rankings(runs[0], output), output, force=True)
@@ -161,7 +136,7 @@ def _ranked(
     target: str,
     states: tuple[Path, ...],
     blocks: int,
-    **options: object,
+    **options: Any,
 ) -> Iterator[evenrank.StreamRun]:
     """The requests ranked by each policy; everything is read and checked before the first."""
     from evenrank.policies.stream_policies import make_stream_policy
@@ -178,7 +153,7 @@ def _ranked(
     loaded = [evenrank.StreamState.load(one) for one in states]
     for policy in policies:
         state = loaded[0].merge(*loaded[1:]) if loaded else None
-        with evenrank.Stream(policy, None, wanted, state=state, **options) as stream:  # type: ignore[arg-type]
+        with evenrank.Stream(policy, None, wanted, state=state, **options) as stream:
             label = policy if len(policies) > 1 else stream.policy.name
             yield evenrank.run_stream(found, stream, blocks=blocks, name=label, progress=partial(track, label=label))
 

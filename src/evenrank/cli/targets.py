@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @click.command("targets")
 @click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--task", type=click.Choice(["1", "2"]), default="1", show_default=True)
+@click.option("--task", type=click.Choice([1, 2]), default=1, show_default=True)
 @scoring_options()
 @click.option("--format", "form", type=click.Choice(["tsv", "json"]), default="tsv", show_default=True)
-def command(collection: Path, task: str, options: ScoringOptions, form: str) -> None:
+def command(collection: Path, task: Task, options: ScoringOptions, form: str) -> None:
     """Print the target of each judged topic: one row per topic, one column per group.
 
     With more than 10,000 groups each line has a topic, a group and its target, for the groups whose target is not 0.
@@ -29,7 +29,7 @@ def command(collection: Path, task: str, options: ScoringOptions, form: str) -> 
     Gender targets rest on categories that collapse identities and on data with errors; they are for totals over groups,
     never for single people.
     """
-    targets = evenrank.targets(collection, cast(Task, int(task)), options.protocol, options.groups, **options.settings)
+    targets = evenrank.targets(collection, task, options.protocol, options.groups, **options.settings)
     if form == "json":
         echo_json(targets.to_json())
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,12 +25,14 @@ SHARE = FiniteRange(0.0, 1.0, min_open=True, max_open=True)
 @click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-m", "--measure", help="Measure that orders the runs.  [default: Score, or EE-L in Task 2]")
-@click.option("--resamples", type=click.IntRange(10, 1_000_000), default=N_RESAMPLES, show_default=True)
+@click.option("--resamples", "n_resamples", type=click.IntRange(10, 1_000_000), default=N_RESAMPLES, show_default=True)
 @click.option("--power", type=SHARE, default=0.8, show_default=True, help="Power of a detectable difference.")
 @click.option("--level", type=SHARE, default=0.05, show_default=True, help="Significance level of the tests.")
 @JUDGMENTS
 @click.option("--pool", type=InputFile(exists=True), help="Pool of the topics.  [default: that of the runs]")
-@click.option("--draws", type=click.IntRange(1, 1000), default=N_DRAWS, show_default=True, help="With wrong groups.")
+@click.option(
+    "--draws", "n_draws", type=click.IntRange(1, 1000), default=N_DRAWS, show_default=True, help="With wrong groups."
+)
 @click.option("--topics-only", is_flag=True, help="Resample topics, and change nothing else.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @scoring_options(*DEPTHS)
@@ -38,16 +41,14 @@ def command(
     collection: Path,
     runs: tuple[Path, ...],
     measure: str | None,
-    resamples: int,
-    power: float,
-    level: float,
     judgments: Path | str | None,
     pool: Path | None,
-    draws: int,
+    n_draws: int,
     topics_only: bool,
     seed: int,
     options: ScoringOptions,
     form: str,
+    **tests: Any,
 ) -> None:
     """Say how far the order of runs can be trusted.
 
@@ -63,7 +64,7 @@ def command(
     results = options.score(opened, runs, measures=() if measure is None else (measure,))
     single = [task for task in results.tasks if len(results.of_task(task)) == 1]
     found = [
-        trust(results, task, measure, n_resamples=resamples, power=power, level=level, seed=seed)
+        trust(results, task, measure, seed=seed, **tests)
         for task in results.tasks
         if task not in single or len(single) == len(results.tasks)
     ]
@@ -77,7 +78,7 @@ def command(
             options.groups,
             judgments=judgments,
             pool=pool,
-            n_draws=draws,
+            n_draws=n_draws,
             seed=seed,
             **options.settings,
         )

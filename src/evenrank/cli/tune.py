@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import click
 
 import evenrank
-from evenrank.cli.options import SEED, measures_option
+from evenrank.cli.options import SEED, measures_option, settings_option
 from evenrank.cli.outputs import FORCE, refuse_existing
 from evenrank.cli.rank import FOLDER, PROTOCOL, TARGET, WORKERS
 from evenrank.cli.score import TABLE
 from evenrank.cli.talk import say, warn
-from evenrank.core.records import Task
-from evenrank.core.settings import read_pairs
 
 
 @click.command("tune")
 @click.argument("folder", metavar="[DIR]", type=FOLDER, required=False)
 @click.option("--policy", metavar="NAME", default="optimal", show_default=True, help="The policy to tune.")
-@click.option("--task", type=click.Choice(["1", "2"]), default="1", show_default=True)
+@click.option("--task", type=click.Choice([1, 2]), default=1, show_default=True)
 @click.option(
     "--budget",
     type=click.IntRange(min=1),
@@ -37,7 +35,7 @@ from evenrank.core.settings import read_pairs
     "third continues, at the same cost.",
 )
 @measures_option("Measures to tune by, which are averaged", "Score, EE-L")
-@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting that stays as it is.")
+@settings_option("A setting that stays as it is.")
 @click.option(
     "--try",
     "tried",
@@ -65,26 +63,17 @@ from evenrank.core.settings import read_pairs
 @FORCE
 def command(
     folder: Path | None,
-    policy: str,
-    task: str,
-    budget: int,
-    method: str,
-    measures: tuple[str, ...],
-    pairs: tuple[str, ...],
     tried: tuple[str, ...],
-    protocol: str,
     target: str,
-    model: str,
     run_path: Path | None,
     groups: Path | None,
     qrels: Path | None,
     length: int | None,
     rankings: int,
-    seed: int,
-    workers: int,
     cache: Path | None,
     output: Path | None,
     force: bool,
+    **options: Any,
 ) -> None:
     """Try settings of a policy on the training topics of the collection DIR, or on queries of your own, and print the
     best ones.
@@ -93,7 +82,6 @@ def command(
     --groups and --qrels together) are all taken as training queries.
     """
     from evenrank.experiments.search_space import read_space
-    from evenrank.experiments.tune import Method
 
     own = (run_path, groups, qrels)
     if (folder is None) == all(one is None for one in own) or (folder is None and None in own):
@@ -112,24 +100,15 @@ def command(
     )
     found = evenrank.tune(
         data,
-        policy,
-        cast(Task, int(task)),
-        budget=budget,
-        method=cast(Method, method),
-        measures=measures,
-        settings=read_pairs(pairs),
         space=read_space(tried) or None,
-        protocol=protocol,
         target=target,
-        model=model,
-        seed=seed,
-        workers=workers,
         folder=cache or (output and output.with_name(f"{output.name}.trials")),
+        **options,
     )
     click.echo(str(found), nl=False)
     if failed := [one for one in found.tried if one.error]:
         warn(f"{len(failed)} of {len(found.tried)} trials failed, the first because of: {failed[0].error}")
     if output is not None:
         found.write(output)
-    options = " ".join(f"--set {name}={text}" for name, text in found.settings.items())
-    say(f"best: {options or 'the defaults'} ({found.value:.4f}; defaults {found.default_value:.4f})")
+    best = " ".join(f"--set {name}={text}" for name, text in found.settings.items())
+    say(f"best: {best or 'the defaults'} ({found.value:.4f}; defaults {found.default_value:.4f})")
