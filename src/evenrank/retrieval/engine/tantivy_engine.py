@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, reason_of
 from evenrank.io.atomic import link_or_copy
-from evenrank.retrieval.engine.analysis import analyse, analyser_for, field_texts
+from evenrank.retrieval.engine.analysis import analyse, analyser_for, count_words, field_texts
 from evenrank.retrieval.engine.protocol import (
     EVERYTHING,
     QUALITY_FIELDS,
@@ -354,7 +354,7 @@ class TantivyEngine:
         total = np.zeros(len(TEXT_FIELDS), np.int64)
         for page in pages:
             texts = field_texts(page, self._analyser)
-            total += [len(self._analyser.words(texts[name])) for name in TEXT_FIELDS]
+            total += [count_words(self._analyser, texts[name]) for name in TEXT_FIELDS]
         return total
 
     @property
