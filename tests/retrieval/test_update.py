@@ -24,9 +24,9 @@ from evenrank.io.articles import read_articles
 from evenrank.io.faults import FaultLog
 from evenrank.retrieval.encode import dense
 from evenrank.retrieval.engine.engines import open_index
-from evenrank.retrieval.engine.protocol import BoundingEngine, Engine, Restriction, WeightedTerm
+from evenrank.retrieval.engine.protocol import TEXT_FIELDS, BoundingEngine, Engine, Restriction, WeightedTerm
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
-from evenrank.retrieval.engine.tantivy_index import TantivyWriter
+from evenrank.retrieval.engine.tantivy_index import TantivyWriter, count_pages
 from evenrank.retrieval.engine.tantivy_statistics import balance, count_slots, read_lengths
 from evenrank.retrieval.query import feedback
 from evenrank.retrieval.update import update_collection
@@ -193,6 +193,17 @@ def assert_feedback_needs_no_more_counts(engine: Engine, rng: random.Random, pat
         assert feedback.feedback_terms(engine, hits, settings) == found
 
 
+def assert_removed_pages_are_counted(engine: Engine) -> None:
+    """How many pages are left with a word is known without a look at them."""
+    assert isinstance(engine, TantivyEngine)
+    count = engine._removed_counter()
+    assert (count is None) == (engine._n_hidden == 0)
+    for field in TEXT_FIELDS if count else ():
+        for word in dict.fromkeys(analysed for text in (*WORDS, "z") for analysed in engine.analyse(field, text)):
+            n_left = count_pages(engine._searcher, engine._schema, field, word)
+            assert engine.document_frequencies(field, [word]) == [n_left], (field, word)
+
+
 def check_sequence(folder: Path, seed: int, patch: pytest.MonkeyPatch) -> tuple[int, int]:
     """Several updates one after the other, compared with a build of what they lead to; how many there were, and how
     many of them built the index anew."""
@@ -210,6 +221,7 @@ def check_sequence(folder: Path, seed: int, patch: pytest.MonkeyPatch) -> tuple[
     one, two = open_index(updated), open_index(expected)
     assert_same_answers(one, two, rng)
     assert_feedback_needs_no_more_counts(one, rng, patch)
+    assert_removed_pages_are_counted(one)
     query = " ".join(rng.sample(WORDS, 3))
     pages = [list(evenrank.search(each, query, k=10).page_ids) for each in (updated, expected)]
     assert pages[0] == pages[1]
@@ -555,7 +567,7 @@ def test_mean_lengths_are_exact_when_merges_have_removed_all_replaced_pages(
         engine = open_index(updated)
         assert isinstance(engine, TantivyEngine)
         lengths = read_lengths(engine.path.with_name("pages-lengths.json"), engine._count_lengths)
-        assert balance(lengths, count_slots(engine.path), engine._measure()[1]) is None, step
+        assert balance(lengths, count_slots(engine.path), engine._measure()[-1]) is None, step
         n_merged += engine.statistics().n_segments < step
         engine.close()
     assert n_merged

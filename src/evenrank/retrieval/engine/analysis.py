@@ -236,6 +236,19 @@ def _ascii_words(text: str) -> list[str]:
     return text.encode("ascii").translate(_LETTERS_AND_DIGITS).decode("ascii").split()
 
 
+_IS_IN_WORD = bytes(code > 127 or chr(code).isalnum() for code in range(256))
+"""For the bytes of a folded text, in which all letters but those of ASCII have several, none of which is ASCII."""
+
+
+def count_words(analyser: Analyser, text: str) -> int:
+    """How many words a text has; in English, their beginnings are counted, which takes a tenth of the time."""
+    if isinstance(analyser, WordAnalyser) and analyser.language == "en":
+        marked = b"\0" + fold(text).encode().translate(_IS_IN_WORD)
+        if b"\1" * LONGEST_WORD not in marked:
+            return marked.count(b"\0\1")
+    return len(analyser.words(text))
+
+
 class _EnglishStems(dict[str, str]):
     """The stems of words, by tantivy, as far as they were asked for; empty for what is too long for a word."""
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, reason_of
 from evenrank.io.atomic import link_or_copy
-from evenrank.retrieval.engine.analysis import analyse, analyser_for, field_texts
+from evenrank.retrieval.engine.analysis import analyse, analyser_for, count_words, field_texts
 from evenrank.retrieval.engine.protocol import (
     EVERYTHING,
     QUALITY_FIELDS,
@@ -44,6 +44,7 @@ from evenrank.retrieval.engine.protocol import (
 from evenrank.retrieval.engine.tantivy_groups import differ_in_groups_only, search_groups
 from evenrank.retrieval.engine.tantivy_index import (
     MOST_BITS,
+    PRIVATE_FILES,
     REST_FIELD,
     TantivyWriter,
     bits_query,
@@ -54,8 +55,16 @@ from evenrank.retrieval.engine.tantivy_index import (
     scoring_query,
     unpack_rest,
 )
+from evenrank.retrieval.engine.tantivy_removed import (
+    RemovedPages,
+    open_removed,
+    removed_by_segment,
+    removed_counter,
+    removed_path,
+)
 from evenrank.retrieval.engine.tantivy_statistics import (
     Lengths,
+    PageCount,
     balance,
     count_slots,
     idf_corrections,
@@ -145,13 +154,27 @@ def _lengths_path(path: Path) -> Path:
     return path.with_name(f"{path.name}-lengths.json")
 
 
-def _mirror(path: Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder of links to the files of an index that cannot be written: tantivy makes a lock file even to read."""
+def _readable(path: Path, mirrors: list[tempfile.TemporaryDirectory[str]]) -> str:
+    """The folder of an index; where it cannot be written, one of links to its files, which is put to the mirrors:
+    tantivy makes a lock file even to read."""
+    if os.access(path, os.W_OK):
+        return str(path)
     folder = tempfile.TemporaryDirectory(prefix="evenrank-index-")
     for file in path.iterdir():
         if not file.name.endswith(".lock"):
             os.symlink(file.resolve(), Path(folder.name) / file.name)
-    return folder
+    mirrors.append(folder)
+    return folder.name
+
+
+def _link_index(source: Path, path: Path) -> None:
+    """An index in a new folder that shares the files of segments, which are never changed."""
+    path.mkdir(parents=True)
+    for file in source.iterdir():
+        if file.name in PRIVATE_FILES:
+            shutil.copy(file, path)
+        elif not file.name.startswith("."):
+            link_or_copy(file, path / file.name)
 
 
 class TantivyEngine:
@@ -163,8 +186,8 @@ class TantivyEngine:
         for name, analyser in build_analysers(layout.language).items():
             index.register_tokenizer(name, analyser)
         self._schema = index.schema
+        self._mirrors: list[tempfile.TemporaryDirectory[str]] = []
         self._look_at_last_commit()
-        self._mirror: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
     def open(
@@ -174,11 +197,9 @@ class TantivyEngine:
         import tantivy
 
         try:
-            if os.access(path, os.W_OK):
-                return cls(tantivy.Index.open(str(path)), Path(path), layout, n_threads)
-            mirror = _mirror(Path(path))
-            opened = cls(tantivy.Index.open(mirror.name), Path(path), layout, n_threads)
-            opened._mirror = mirror
+            mirrors: list[tempfile.TemporaryDirectory[str]] = []
+            opened = cls(tantivy.Index.open(_readable(Path(path), mirrors)), Path(path), layout, n_threads)
+            opened._mirrors += mirrors
             return opened
         except (ValueError, OSError) as error:
             raise EvenrankError(
@@ -234,16 +255,12 @@ class TantivyEngine:
     @classmethod
     def copy(cls, source: Path, path: Path, layout: IndexLayout) -> TantivyEngine | None:
         """A new index with the pages of another one, to be changed with `update`; None where that one lacks what is
-        needed. Both share the files of segments, which are never changed. One thread writes, so that
-        pages added together are in one segment (`_settle`)."""
+        needed. One thread writes, so that pages added together are in one segment (`_settle`)."""
         if not has_rest(source):
             return None
-        path.mkdir(parents=True)
-        for file in source.iterdir():
-            if file.name in (".managed.json", "meta.json"):
-                shutil.copy(file, path)
-            elif not file.name.startswith("."):
-                link_or_copy(file, path / file.name)
+        _link_index(source, path)
+        if removed_path(source).is_dir():
+            _link_index(removed_path(source), removed_path(path))
         if (lengths := _lengths_path(source)).is_file():
             shutil.copy(lengths, _lengths_path(path))
         return cls.open(path, layout, n_threads=1)
@@ -251,11 +268,14 @@ class TantivyEngine:
     def update(self, pages: Iterable[IndexPage], removed: Iterable[int], mark: str) -> bool:
         """Change pages and commit; see `UpdatingEngine.update`."""
         before = read_lengths(_lengths_path(self.path), self._count_lengths)
+        segments, record = list(self._removed), RemovedPages(self.path, self.layout.language)
         remaining, n_words, n_removed, n_new = iter(pages), np.array(before.n_words, np.int64), 0, 0
         gone = list(removed)
         while (block := list(islice(remaining, UPDATED_AT_ONCE))) or gone:
             ids = [page.page_id for page in block]
-            earlier = list(filter(None, self.pages([*ids, *gone])))
+            addresses = list(self._addresses([*ids, *gone]).values())
+            earlier = self._whole(addresses)
+            record.add(earlier, [segments[address.segment_ord] for address in addresses])
             n_words += self._words_of(block) - self._words_of(earlier)
             n_new += len(block) - len(earlier)
             n_removed += len(earlier)
@@ -265,34 +285,42 @@ class TantivyEngine:
         lengths = Lengths(before.n_pages + n_new, tuple(n_words.tolist()), before.n_removed + n_removed)
         write_lengths(_lengths_path(self.path), lengths)
         self.commit()
-        if not self._settle(lengths):
+        if not self._settle(lengths, record):
             return False
+        record.finish(self.path, segments)
+        self._look_at_last_commit()
         self._writer.put_mark(mark, self._searcher)
         return True
 
-    def _settle(self, lengths: Lengths) -> bool:
+    def _settle(self, lengths: Lengths, record: RemovedPages) -> bool:
         """Make mean lengths of fields those of the pages that are left, after merges have run; False where that fails,
         as it can where each of a few pages has a segment of its own."""
+        n_more, more_words, earlier = 0, dict[TextField, int](), self._removed
         for _ in range(MOST_ROUNDS):
             self.close()
             self.refresh()
+            for segment in [one for one, n in self._removed.items() if one not in earlier and n == n_more]:
+                record.add_fillers(n_more, more_words, segment)
+            earlier = self._removed
             n_slots = count_slots(self.path)
             is_as_built = not lengths.n_removed and n_slots == self._searcher.num_docs
             if is_as_built or not self._searcher.num_docs:
                 return True
-            page, n_words = self._measure()
+            page, segment, n_words = self._measure()
             if balance(lengths, n_slots, n_words) is None:
                 return True
             with_page = (np.array(n_words) + self._words_of([page])).tolist()
-            n_more, more_words = balance(lengths, n_slots + 1, with_page) or (0, [])
-            self._writer.add_removed(n_more, dict(zip(TEXT_FIELDS, more_words, strict=False)))
+            n_more, needed = balance(lengths, n_slots + 1, with_page) or (0, [])
+            more_words = dict(zip(TEXT_FIELDS, needed, strict=False))
+            self._writer.add_removed(n_more, more_words)
             self.add([page])
+            record.add([page], [segment])
             self.commit()
         self.close()
         return False
 
-    def _measure(self) -> tuple[IndexPage, list[int]]:
-        """A page, and how many words tantivy counts in each field.
+    def _measure(self) -> tuple[IndexPage, str, list[int]]:
+        """A page, its segment, and how many words tantivy counts in each field.
 
         The page is in a segment with others, which stays when it is added again; a segment without pages is dropped.
         """
@@ -306,7 +334,8 @@ class TantivyEngine:
         (page,) = self._whole([address])
         texts = field_texts(page, self._analyser)
         words = {name: analyse(self._analyser, name, text)[0] for name, text in texts.items()}
-        return page, measure_words(searcher, self._schema, self.path, words, address)
+        segment = list(self._removed)[address.segment_ord]
+        return page, segment, measure_words(searcher, self._schema, self.path, words, address)
 
     def _count_lengths(self) -> Lengths:
         """The lengths of pages; counted one by one where some were replaced while the index was built."""
@@ -314,7 +343,7 @@ class TantivyEngine:
         if not n_pages:
             return Lengths(0, (0,) * len(TEXT_FIELDS))
         if count_slots(self.path) == n_pages:
-            return Lengths(n_pages, tuple(self._measure()[1]))
+            return Lengths(n_pages, tuple(self._measure()[-1]))
         ids, n_words = self.page_ids(), np.zeros(len(TEXT_FIELDS), np.int64)
         for start in range(0, n_pages, UPDATED_AT_ONCE):
             n_words += self._words_of(filter(None, self.pages(ids[start : start + UPDATED_AT_ONCE].tolist())))
@@ -325,7 +354,7 @@ class TantivyEngine:
         total = np.zeros(len(TEXT_FIELDS), np.int64)
         for page in pages:
             texts = field_texts(page, self._analyser)
-            total += [len(self._analyser.words(texts[name])) for name in TEXT_FIELDS]
+            total += [count_words(self._analyser, texts[name]) for name in TEXT_FIELDS]
         return total
 
     @property
@@ -363,9 +392,17 @@ class TantivyEngine:
 
     def _look_at_last_commit(self) -> None:
         self._searcher = self._index.searcher()
-        self._counts = page_counter(self._searcher, self._schema)
-        self._n_hidden = count_slots(self.path) - self._searcher.num_docs  # removed, and in tantivy's statistics
+        self._removed = removed_by_segment(self.path)
+        self._n_hidden = sum(self._removed.values())  # removed, and in tantivy's statistics
+        self._counts = page_counter(self._searcher, self._schema, self._removed_counter())
         self._boost_of = idf_corrections(self._searcher, self._counts, self._n_hidden) if self._n_hidden else None
+
+    def _removed_counter(self) -> PageCount | None:
+        folder = removed_path(self.path)
+        if not self._n_hidden or not folder.is_dir():
+            return None
+        index = open_removed(_readable(folder, self._mirrors), self.layout.language)
+        return removed_counter(index, self._removed)
 
     def search(self, terms: Sequence[WeightedTerm], k: int, restriction: Restriction = EVERYTHING) -> Hits:
         """The k best pages; see `Engine.search`."""

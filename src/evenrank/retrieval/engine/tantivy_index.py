@@ -53,10 +53,7 @@ def build_schema(groups: Iterable[str], language: str = "en") -> tantivy.Schema:
     builder.add_integer_field("page_id", fast=True, indexed=True)
     builder.add_integer_field("ordinal", fast=True)
     for name in TEXT_FIELDS:
-        analyser = WORDS if name in UNSTEMMED_FIELDS else STEMMED
-        option = "position" if name in POSITION_FIELDS else "freq"
-        tokenizer = BUILT_IN[analyser] if language == "en" else analyser
-        builder.add_text_field(name, tokenizer_name=tokenizer, index_option=option)
+        add_text_field(builder, name, language, "position" if name in POSITION_FIELDS else "freq")
     for shown in (*SHOWN_FIELDS, REST_FIELD):
         builder.add_bytes_field(shown, stored=True)
     for dimension in groups:
@@ -65,6 +62,13 @@ def build_schema(groups: Iterable[str], language: str = "en") -> tantivy.Schema:
     builder.add_integer_field("quality_class", fast=True)
     builder.add_float_field("quality_score", fast=True)
     return builder.build()
+
+
+def add_text_field(builder: tantivy.SchemaBuilder, name: TextField, language: str, option: str) -> None:
+    """Add a field, analysed as it is in all indexes of the language; the option says what is kept of each word."""
+    analyser = WORDS if name in UNSTEMMED_FIELDS else STEMMED
+    tokenizer = BUILT_IN[analyser] if language == "en" else analyser
+    builder.add_text_field(name, tokenizer_name=tokenizer, index_option=option)
 
 
 def build_analysers(language: str) -> dict[str, tantivy.TextAnalyzer]:
@@ -89,20 +93,15 @@ def document_maker(layout: IndexLayout, *, keeps_rest: bool = True) -> Callable[
     """
     from tantivy import Document
 
-    analyser = analyser_for(layout.language)
-    is_english = layout.language == "en"
+    add_texts = text_adder(layout.language)
     dimensions = [(name, f"{name}_group") for name in layout.groups]
 
     def to_document(page: IndexPage, ordinal: int) -> tantivy.Document:
         document = Document()
-        add_integer, add_text, add_bytes = document.add_integer, document.add_text, document.add_bytes
+        add_integer, add_bytes = document.add_integer, document.add_bytes
         add_integer("page_id", page.page_id)
         add_integer("ordinal", ordinal)
-        for name, text in field_texts(page, analyser).items():
-            if is_english:
-                add_text(name, fold(text))
-            else:
-                add_text(name, ABSENT if text is ABSENT else " ".join(analyse(analyser, name, text)))
+        add_texts(document, page)
         for shown, content in shown_texts(page).items():
             if content:
                 add_bytes(shown, content)
@@ -119,6 +118,20 @@ def document_maker(layout: IndexLayout, *, keeps_rest: bool = True) -> Callable[
         return document
 
     return to_document
+
+
+def text_adder(language: str) -> Callable[[tantivy.Document, IndexPage], None]:
+    """The function that adds the texts of a page to a document, as far as they are analysed here."""
+    analyser, is_english = analyser_for(language), language == "en"
+
+    def add_texts(document: tantivy.Document, page: IndexPage) -> None:
+        for name, text in field_texts(page, analyser).items():
+            if is_english:
+                document.add_text(name, fold(text))
+            else:
+                document.add_text(name, ABSENT if text is ABSENT else " ".join(analyse(analyser, name, text)))
+
+    return add_texts
 
 
 BoostOf = Callable[[TextField, Sequence[str], float], float]
@@ -390,6 +403,14 @@ class TantivyWriter:
     def _failure(self, error: Exception) -> EvenrankError:
         fix = "make room and run the same command again: it resumes"
         return EvenrankError(f"{self._path}: could not be written: {reason_of(error)} ({fix})")
+
+
+def count_pages(searcher: tantivy.Searcher, schema: Schema, field: str, word: str) -> int:
+    """Pages that are left and whose field has a word."""
+    from tantivy import Query
+
+    found: Any = searcher.search(Query.term_query(schema, field, word, "basic"), 1, count=True)
+    return int(found.count)
 
 
 def count_added(searcher: tantivy.Searcher) -> int:

@@ -3,8 +3,8 @@
 tantivy marks the pages of a segment as removed, but counts them in its statistics until the segment is merged, and
 then estimates how many words the others have. Two things make the scores those of a new build:
 
-- *Inverse document frequencies* are factors of a score. A word is looked up among the pages that are left, and its
-  weight is multiplied by the quotient of the right factor and tantivy's.
+- *Inverse document frequencies* are factors of a score. The pages that are left and have a word are counted
+  (`tantivy_removed`), and its weight is multiplied by the quotient of the right factor and tantivy's.
 - *Mean lengths* of fields are no factor. Whoever changes an index adds pages that are removed at once, of such number
   and length that all means are those of the pages that are left (`balance`).
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,7 @@ import orjson
 
 from evenrank.io.atomic import atomic_file
 from evenrank.retrieval.engine.protocol import TEXT_FIELDS, TextField
-from evenrank.retrieval.engine.tantivy_index import BoostOf, read_meta
+from evenrank.retrieval.engine.tantivy_index import BoostOf, count_pages, read_meta
 
 if TYPE_CHECKING:
     import tantivy
@@ -42,9 +42,18 @@ def count_slots(path: Path) -> int:
 PageCount = Callable[[TextField, str], int]
 
 
-def page_counter(searcher: tantivy.Searcher, schema: tantivy.Schema) -> PageCount:
-    """Looks up how many pages that are left have a word, and remembers it."""
-    return lru_cache(MOST_WORDS)(partial(count_pages, searcher, schema))
+def page_counter(
+    searcher: tantivy.Searcher, schema: tantivy.Schema, count_removed: PageCount | None = None
+) -> PageCount:
+    """Tells how many pages that are left have a word, and remembers it: all of them but the removed ones, where those
+    can be counted, else it looks them up."""
+
+    def count(field: TextField, word: str) -> int:
+        if count_removed is None:
+            return count_pages(searcher, schema, field, word)
+        return int(searcher.doc_freq(field, word)) - count_removed(field, word)
+
+    return lru_cache(MOST_WORDS)(count)
 
 
 def idf_corrections(searcher: tantivy.Searcher, counts: PageCount, n_removed: int) -> BoostOf:
@@ -64,14 +73,6 @@ def idf_corrections(searcher: tantivy.Searcher, counts: PageCount, n_removed: in
         return float(_quotient(right * np.float32(weight), theirs))
 
     return boost_of
-
-
-def count_pages(searcher: tantivy.Searcher, schema: tantivy.Schema, field: TextField, word: str) -> int:
-    """Pages that are left and whose field has a word."""
-    from tantivy import Query
-
-    found: Any = searcher.search(Query.term_query(schema, field, word, "basic"), 1, count=True)
-    return int(found.count)
 
 
 K1 = np.float32(1.2)
