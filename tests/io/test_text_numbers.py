@@ -1,4 +1,4 @@
-"""Numbering many texts at once gives what numbering them one by one gives."""
+"""Numbering texts in Arrow's memory gives what numbering them one by one gives."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenrank
-from evenrank.io.vocabulary import MANY, ArrowTexts, TextNumbers, Vocabulary, text_hashes
+from evenrank.io.vocabulary import MANY, ArrowTexts, Vocabulary
 
-TEXTS = st.lists(st.text(st.characters(blacklist_categories=["Cs"]), max_size=40), max_size=60)
+arrow = pytest.importorskip("pyarrow")
+TEXTS = st.lists(st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=40), max_size=60)
+
+
+def in_arrow(texts: list[str]) -> ArrowTexts:
+    """The texts in two chunks."""
+    middle = len(texts) // 2
+    chunks = [arrow.array(part, arrow.large_string()) for part in (texts[:middle], texts[middle:])]
+    return ArrowTexts(arrow.chunked_array(chunks))
 
 
 def one_by_one(batches: list[list[str]]) -> tuple[list[list[int]], list[str]]:
@@ -21,29 +29,30 @@ def one_by_one(batches: list[list[str]]) -> tuple[list[list[int]], list[str]]:
 
 @given(st.lists(TEXTS, max_size=3))
 def test_numbers_and_names_are_those_of_a_dict(batches: list[list[str]]) -> None:
-    batches = [[text.replace("\n", "") for text in batch] for batch in batches]
-    numbers = TextNumbers()
-    found = [numbers.encode(batch) for batch in batches]
-    expected, names = one_by_one(batches)
-    assert [one.tolist() for one in found if one is not None] == expected
-    assert numbers.names() == names
-
-
-def test_texts_that_share_words_and_lengths_differ() -> None:
-    texts = ["", "a", "aa", "a" * 8, "a" * 9, "b" + "a" * 8, "a" * 16, "a" * 15 + "b", "é", "e\u0301", "\0", "\0\0"]
-    hashed = text_hashes(texts)
-    assert hashed is not None
-    assert all(len(set(one.tolist())) == len(texts) for one in hashed)
-
-
-def test_a_line_feed_is_left_to_the_caller() -> None:
-    assert TextNumbers().encode(["a\nb", "c"]) is None
-    many = [f"i{number}" for number in range(MANY)]
     vocabulary = Vocabulary.empty()
-    assert vocabulary.encode(many).tolist() == list(range(MANY))
-    assert vocabulary.encode(["i5", "a\nb", "i0"]).tolist() == [5, MANY, 0]
-    assert vocabulary.names[-1] == "a\nb"
-    assert vocabulary.encode([5, "i5"]).tolist() == [MANY + 1, 5]
+    found = [vocabulary.encode(in_arrow(batch)).tolist() for batch in batches]
+    expected, names = one_by_one(batches)
+    assert found == expected
+    assert vocabulary.names == names
+    assert len(vocabulary) == len(names)
+
+
+@given(TEXTS, TEXTS)
+def test_ids_of_both_kinds_of_memory_are_the_same(first: list[str], second: list[str]) -> None:
+    expected, names = one_by_one([first, second, first])
+    for ways in ((in_arrow, list, in_arrow), (list, in_arrow, list)):
+        vocabulary = Vocabulary.empty()
+        given = [way(batch) for way, batch in zip(ways, (first, second, first), strict=True)]
+        assert [vocabulary.encode(one).tolist() for one in given] == expected
+        assert vocabulary.names == names
+
+
+def test_integers_after_texts_in_arrow_are_compared_as_text() -> None:
+    vocabulary = Vocabulary.empty()
+    assert vocabulary.encode(in_arrow(["i5", "7", "a\nb"])).tolist() == [0, 1, 2]
+    assert (vocabulary.get("7"), vocabulary.get(7), vocabulary.get("x")) == (1, 1, None)
+    assert vocabulary.encode([7, "i5", 8]).tolist() == [1, 0, 3]
+    assert vocabulary.names == ["i5", "7", "a\nb", 8]
 
 
 def test_arrow_columns_are_numbered_as_lists_are() -> None:
@@ -54,15 +63,14 @@ def test_arrow_columns_are_numbered_as_lists_are() -> None:
     order = np.random.default_rng(0).permutation(len(texts))
     shuffled = column[order]
     assert shuffled.tolist() == [texts[row] for row in order]
-    both = [TextNumbers(), TextNumbers()]
+    both = [Vocabulary.empty(), Vocabulary.empty()]
     given = [one.encode(part) for one, part in zip(both, (shuffled, shuffled.tolist()), strict=True)]
-    assert given[0] is not None
     np.testing.assert_array_equal(*given)
-    assert both[0].names() == both[1].names()
+    assert both[0].names == both[1].names
     names, places = shuffled.numbered()
     assert [names[place] for place in places] == shuffled.tolist()
-    assert ArrowTexts.of(pd.Series([*texts, None], dtype="str")) is None
-    assert ArrowTexts.of(pd.Series([*texts, ""], dtype="str")) is None
+    for blank in (None, "", " ", "\t"):
+        assert ArrowTexts.of(pd.Series([*texts, blank], dtype="str")) is None
 
 
 def test_large_and_small_tables_score_alike() -> None:

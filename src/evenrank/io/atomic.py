@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import orjson
 
@@ -55,6 +55,19 @@ def atomic_file(path: str | os.PathLike[str], *, is_private: bool = False) -> It
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def packed_file(path: FilePath, level: int = 6) -> Iterator[IO[bytes]]:
+    """As `atomic_file`; gzip where the name ends so, without name and time, so that equal content gives equal bytes."""
+    with atomic_file(path) as file:
+        if str(path).endswith(".gz"):
+            import gzip
+
+            with gzip.GzipFile("", "wb", level, file, mtime=0) as packed:
+                yield cast("IO[bytes]", packed)
+        else:
+            yield file
 
 
 def write_json(path: FilePath, record: object) -> None:

@@ -133,6 +133,12 @@ def ids_of(column: Any, table: ItemTable, what: str, faults: Faults) -> Objects:
     return objects_of(ids)
 
 
+def repeated_rows(key: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Rows whose key a row above has too, ascending."""
+    order = np.argsort(key, kind="stable")
+    return np.sort(order[1:][np.diff(key[order]) == 0])
+
+
 def present(ids: Objects) -> list[Any] | ArrowTexts:
     """Ids as a list, with an empty text for each that is missing: it was reported already."""
     if isinstance(ids, ArrowTexts):

@@ -138,24 +138,11 @@ def read_batches(
     record_limit: int = LINE_LIMIT,
 ) -> Iterator[RawBatch]:
     """Batches that end with `record_end`; the last holds what is left. A file that is cut off ends in a fault."""
-    pending = _Pending(str(path), record_end, start, size, record_limit)
-    yield from _cut(pending, read_chunks(path, start, faults), faults)
+    return cut_batches(Pending(path, record_end, start, size, record_limit), read_chunks(path, start, faults), faults)
 
 
-def cut_batches(
-    path: str | os.PathLike[str],
-    chunks: Iterator[Chunk],
-    faults: FaultLog,
-    *,
-    record_end: bytes = b"\n",
-    size: int = BATCH,
-    record_limit: int = LINE_LIMIT,
-) -> Iterator[RawBatch]:
+def cut_batches(pending: Pending, chunks: Iterator[Chunk], faults: FaultLog) -> Iterator[RawBatch]:
     """Content that comes in any chunks as `read_batches` gives it."""
-    yield from _cut(_Pending(str(path), record_end, START, size, record_limit), chunks, faults)
-
-
-def _cut(pending: _Pending, chunks: Iterator[Chunk], faults: FaultLog) -> Iterator[RawBatch]:
     try:
         for chunk in chunks:
             pending.add(chunk)
@@ -168,11 +155,13 @@ def _cut(pending: _Pending, chunks: Iterator[Chunk], faults: FaultLog) -> Iterat
         yield from pending.take_all()
 
 
-class _Pending:
+class Pending:
     """Content that waits for the end of its last record."""
 
-    def __init__(self, path: str, record_end: bytes, start: Position, size: int, record_limit: int) -> None:
-        self.path, self.record_end, self.start, self.size = path, record_end, start, size
+    def __init__(
+        self, path: str | os.PathLike[str], record_end: bytes, start: Position, size: int, record_limit: int
+    ) -> None:
+        self.path, self.record_end, self.start, self.size = str(path), record_end, start, size
         self.record_limit = record_limit
         self.content = bytearray()
         self.chunks: list[tuple[int, int, int]] = []

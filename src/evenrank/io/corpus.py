@@ -34,10 +34,6 @@ _ENDS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script"
 _TAGS = re.compile(r"<[^>]*>")
 
 
-class _BrokenRecordError(ValueError):
-    """A record that is no article; the message says what was found."""
-
-
 def parse_corpus(batch: RawBatch, *, has_text_ids: bool = False) -> ParsedBatch:
     """The articles of a batch of lines. Other fields than the track's are ignored, blank lines skipped.
 
@@ -54,7 +50,7 @@ def parse_corpus(batch: RawBatch, *, has_text_ids: bool = False) -> ParsedBatch:
                 fields, is_repaired = _load(record)
                 articles.append(corpus_article(fields, repaired_text if is_repaired else str, has_text_ids))
                 faults.n_repaired += is_repaired
-        except _BrokenRecordError as error:
+        except ValueError as error:
             faults.add(batch.path, line, f"{error}, at byte {byte:,}", "this record is left out")
         byte += len(record) + 1
     return ParsedBatch(tuple(articles), faults, batch.end, batch.n_file_bytes)
@@ -87,23 +83,16 @@ def _load(record: bytes) -> tuple[Any, bool]:
         return json.loads(record.decode("utf-8", "replace"), strict=False), True
     except (ValueError, RecursionError) as error:
         shown = record[:MAX_QUOTED].decode("utf-8", "replace")
-        raise _BrokenRecordError(f"no JSON: {error}; the line starts with {shown!r}") from None
+        raise ValueError(f"no JSON: {error}; the line starts with {shown!r}") from None
 
 
 def corpus_article(fields: Any, clean: Callable[[str], str], has_text_ids: bool) -> Article:
     """The article that a JSON value describes; ValueError when it is none. `clean` makes texts fit to be written."""
     if not isinstance(fields, dict):
-        raise _BrokenRecordError(f"a JSON {type(fields).__name__} where an object was expected")
-    page_id, key = (0, _text_id(fields.get("id"))) if has_text_ids else (_page_id(fields.get("id")), "")
+        raise ValueError(f"a JSON {type(fields).__name__} where an object was expected")
+    page_id, key = (0, check_text_id(fields.get("id"), "id")) if has_text_ids else (_page_id(fields.get("id")), "")
     title, url, text = _text(fields, "title"), _text(fields, "url", ""), _body(fields)
     return Article(page_id, clean(title), clean(url), clean(text), key)
-
-
-def _text_id(value: object) -> str:
-    try:
-        return check_text_id(value, "id")
-    except ValueError as error:
-        raise _BrokenRecordError(str(error)) from None
 
 
 def _page_id(value: object) -> int:
@@ -112,13 +101,13 @@ def _page_id(value: object) -> int:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST_PAGE_ID:
         return value
-    raise _BrokenRecordError(f"id is {_describe(value)} where a page id was expected")
+    raise ValueError(f"id is {_describe(value)} where a page id was expected")
 
 
 def _text(fields: dict[str, Any], name: str, default: str | None = None) -> str:
     text = fields.get(name, default)
     if not isinstance(text, str):
-        raise _BrokenRecordError(f"{name} is {_describe(text)} where text was expected")
+        raise ValueError(f"{name} is {_describe(text)} where text was expected")
     return text
 
 
@@ -186,12 +175,12 @@ def parse_cirrus(batch: RawBatch, site: Site) -> ParsedBatch:
             index = _load(head)[0]
             page, is_repaired = _load(next(numbered, (number, b"{}"))[1])
             if not isinstance(index, dict) or "index" not in index or not isinstance(page, dict):
-                raise _BrokenRecordError("no pair of lines with index and page")
+                raise ValueError("no pair of lines with index and page")
             if page.get("namespace", 0) == 0:
                 page_id = _page_id(index["index"].get("_id"))
                 articles.append(_cirrus_article(page_id, page, site, repaired_text if is_repaired else str))
                 faults.n_repaired += is_repaired
-        except (_BrokenRecordError, AttributeError, TypeError) as error:
+        except (ValueError, AttributeError, TypeError) as error:
             faults.add(batch.path, number, str(error), "this page is left out")
     return ParsedBatch(tuple(articles), faults, batch.end, batch.n_file_bytes)
 
@@ -294,7 +283,7 @@ def parse_pages(batch: RawBatch, namespaces: frozenset[int], faults: FaultLog) -
     for line, raw in _pages(batch):
         try:
             page, is_repaired = _dump_page(raw, namespaces)
-        except _BrokenPageError as error:
+        except ValueError as error:
             faults.add(batch.path, line, str(error), "this page is left out")
             continue
         if page is not None:
@@ -306,10 +295,6 @@ def parse_pages(batch: RawBatch, namespaces: frozenset[int], faults: FaultLog) -
 def page_address(site: Site, title: str) -> str:
     """Address of the page of a title."""
     return site.base_url + quote(title.replace(" ", "_"), safe="/:(),!*'@;~-._$")
-
-
-class _BrokenPageError(ValueError):
-    """A page that cannot be read; the message says what was found."""
 
 
 def _pages(batch: RawBatch) -> Iterator[tuple[int, bytes | None]]:
@@ -329,10 +314,10 @@ def _pages(batch: RawBatch) -> Iterator[tuple[int, bytes | None]]:
 def _dump_page(page: bytes | None, namespaces: frozenset[int]) -> tuple[DumpPage | None, bool]:
     """A page, if it is in one of the namespaces, and whether bytes that are no text were replaced in it."""
     if page is None:
-        raise _BrokenPageError("a page without its start or its end")
+        raise ValueError("a page without its start or its end")
     head = _HEAD.match(page)
     if head is None or not 0 < int(head[3]) <= LARGEST_PAGE_ID:
-        raise _BrokenPageError("a page that does not start with title, ns and id")
+        raise ValueError("a page that does not start with title, ns and id")
     if int(head[2]) not in namespaces:
         return None, False
     (title, is_title_repaired), start = _page_text(head[1]), page.find(b"<revision", head.end())
@@ -358,12 +343,12 @@ def _wikitext(page: bytes) -> bytes:
     start = page.rfind(b"<text")
     start_end = page.find(b">", start)
     if start < 0 or start_end < 0:
-        raise _BrokenPageError("a page without text")
+        raise ValueError("a page without text")
     if page[start_end - 1 : start_end] == b"/":
         return b""
     end = page.find(b"</text>", start_end)
     if end < 0:
-        raise _BrokenPageError("a page whose text has no end")
+        raise ValueError("a page whose text has no end")
     return page[start_end + 1 : end]
 
 

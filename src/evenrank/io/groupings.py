@@ -151,20 +151,6 @@ class ItemShares:
     share: Floats
     names: list[str | None]
 
-    @classmethod
-    def of(
-        cls, item: Sequence[int] | NDArray[np.intp], groups: Sequence[str | None], share: Sequence[float]
-    ) -> ItemShares:
-        """Shares from the names of groups, which mostly repeat."""
-        names = list(dict.fromkeys(groups))
-        place = {name: at for at, name in enumerate(names)}
-        group = np.fromiter(map(place.__getitem__, groups), np.intp, len(groups))
-        return cls(np.asarray(item, np.intp), group, np.asarray(share, np.float64), names)
-
-
-def shares_of_rows(rows: Sequence[tuple[int, str | None, float]]) -> ItemShares:
-    return ItemShares.of([item for item, _, _ in rows], [group for _, group, _ in rows], [share for *_, share in rows])
-
 
 def grouping_of(name: str, shares: ItemShares, n_items: int) -> Grouping:
     """The matrix of shares, as distinct rows; what is missing to 1 is unknown, and rows above 1 are scaled."""

@@ -11,8 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, WrongTypeError
-from evenrank.io.columns import LARGEST, SHOWN_PER_KIND, Faults, as_number, ids_of, is_missing, numbers_of, present
-from evenrank.io.groupings import UNKNOWN, Groupings, ItemShares, grouping_of, shares_of_rows
+from evenrank.io.columns import (
+    LARGEST,
+    SHOWN_PER_KIND,
+    Faults,
+    as_number,
+    ids_of,
+    is_missing,
+    numbers_of,
+    present,
+    repeated_rows,
+)
+from evenrank.io.groupings import UNKNOWN, Groupings, ItemShares, grouping_of
 from evenrank.io.tables import ItemTable, Objects, as_table, is_series
 from evenrank.io.vocabulary import ArrowTexts, Vocabulary
 
@@ -41,7 +51,14 @@ def shares_of_items(items: Iterable[tuple[int, object, str]], name: str, faults:
                 faults.add(name, "group is neither a name nor a number:", place, group)
             else:
                 rows.append((item, group_name(group), number))
-    return shares_of_rows(rows)
+    names = list(dict.fromkeys(group for _, group, _ in rows))
+    number_of = {name: at for at, name in enumerate(names)}
+    return ItemShares(
+        np.array([item for item, _, _ in rows], np.intp),
+        np.array([number_of[group] for _, group, _ in rows], np.intp),
+        np.array([share for *_, share in rows], np.float64),
+        names,
+    )
 
 
 def is_several(value: object) -> bool:
@@ -104,10 +121,7 @@ def _is_number(text: object) -> bool:
 def _check_twice(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> None:
     if np.bincount(encoded).max(initial=0) <= 1:
         return
-    _, first = np.unique(encoded, return_index=True)
-    is_first = np.zeros(len(encoded), bool)
-    is_first[first] = True
-    rows = [row for row in np.flatnonzero(~is_first).tolist() if ids[row] is not None]
+    rows = [row for row in repeated_rows(encoded).tolist() if ids[row] is not None]
     several = "; an item of several groups has a column `share` or `grouping`" if table.get("group") is not None else ""
     faults.add_rows(table, "item appears twice:", rows, ids, f"keep one of them{several}")
 
@@ -122,9 +136,7 @@ def _long_columns(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, fau
     shares = (
         np.ones(len(group)) if column is None else numbers_of(column, table, "share", faults, low=0.0, high=LARGEST)
     )
-    code = (key * (int(encoded.max(initial=0)) + 1) + encoded) * len(names) + group
-    order = np.argsort(code, kind="stable")
-    again = np.sort(order[1:][np.diff(code[order]) == 0])
+    again = repeated_rows((key * (int(encoded.max(initial=0)) + 1) + encoded) * len(names) + group)
     found = {row: f"{ids[row]}, {names[group[row]]}" for row in again[:SHOWN_PER_KIND].tolist()}
     faults.add_rows(table, "item is listed twice in one group:", again, found)
     columns = {}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError, WrongTypeError
-from evenrank.io.columns import LARGEST, Faults, as_number, ids_of, numbers_of, present
+from evenrank.io.columns import LARGEST, Faults, as_number, ids_of, numbers_of, present, repeated_rows
 from evenrank.io.rankings import query_ids
 from evenrank.io.tables import ONLY_QUERY, ItemTable, as_table, from_series, from_to_dict, is_series
 from evenrank.io.vocabulary import ArrowTexts, Vocabulary, number_names
@@ -93,8 +93,7 @@ def _table_parts(table: ItemTable, faults: Faults) -> tuple[Ids, Ids, Floats]:
 def _check_twice(table: ItemTable, query: Ints, item: Ints, names: Ids, faults: Faults) -> None:
     """A fault for every row that judges an item for a query again."""
     key = query * (int(item.max(initial=0)) + 1) + item
-    order = np.argsort(key, kind="stable")
-    rows = [row for row in np.sort(order[1:][np.diff(key[order]) == 0]).tolist() if names[row] != ""]
+    rows = [row for row in repeated_rows(key).tolist() if names[row] != ""]
     faults.add_rows(table, "item is judged twice for one query:", rows, names)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from evenrank.io.atomic import atomic_file
+from evenrank.io.atomic import packed_file
 from evenrank.io.compressed import read_blocks
 from evenrank.io.faults import MAX_COUNTED, FaultLog
 
@@ -96,9 +95,5 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def write_records(path: str | os.PathLike[str], records: Iterable[dict[str, Any]]) -> None:
     """Records as JSON lines, gzip by the name's ending; the same records give the same bytes."""
-    with atomic_file(path) as file:
-        if str(path).endswith(".gz"):
-            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                packed.writelines(orjson.dumps(record) + b"\n" for record in records)
-        else:
-            file.writelines(orjson.dumps(record) + b"\n" for record in records)
+    with packed_file(path) as file:
+        file.writelines(orjson.dumps(record) + b"\n" for record in records)

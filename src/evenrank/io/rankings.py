@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, WrongTypeError, listed
-from evenrank.io.columns import Faults, as_number, ids_of, numbers_of, present
+from evenrank.io.columns import Faults, as_number, ids_of, numbers_of, present, repeated_rows
 from evenrank.io.runs import run_name
 from evenrank.io.tables import (
     ONLY_QUERY,
@@ -89,12 +89,11 @@ def ranked_items(
 def _check_repeated(number: Ints, items: Ints, ids: Objects, table: ItemTable, faults: Faults) -> None:
     if np.bincount(items).max(initial=0) <= 1:
         return
-    key = np.sort(number * (int(items.max(initial=0)) + 1) + items)
-    if not (key[1:] == key[:-1]).any():
+    key = number * (int(items.max(initial=0)) + 1) + items
+    ordered = np.sort(key)
+    if not (ordered[1:] == ordered[:-1]).any():
         return
-    order = np.lexsort([np.arange(len(items)), items, number])
-    again = (items[order][1:] == items[order][:-1]) & (number[order][1:] == number[order][:-1])
-    rows = [row for row in np.sort(order[1:][again]).tolist() if ids[row] is not None]
+    rows = [row for row in repeated_rows(key).tolist() if ids[row] is not None]
     faults.add_rows(table, "item appears twice in one ranking:", rows, ids, "keep one of them")
 
 

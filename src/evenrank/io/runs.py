@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,7 +18,7 @@ from evenrank.core.safe_text import path_text
 from evenrank.core.text_ids import TextIds
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, Fault, InputError
-from evenrank.io.atomic import atomic_file, write_json
+from evenrank.io.atomic import packed_file, write_json
 from evenrank.io.run_rows import RunRows, read_rows
 
 MAX_FAULTS = 50
@@ -104,12 +103,8 @@ def write_run(run: Run, path: str | os.PathLike[str], form: str = "track") -> No
     if form not in WRITERS:
         raise EvenrankError(f"run format {form!r} is not one of: {', '.join(WRITERS)}")
     text = WRITERS[form](run)
-    with atomic_file(path) as file:
-        if str(path).endswith(".gz"):
-            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                packed.write(text)
-        else:
-            file.write(text)
+    with packed_file(path) as file:
+        file.write(text)
 
 
 def _track_text(run: Run) -> bytes:

@@ -19,6 +19,7 @@ from evenrank.io.content import (
     BATCH,
     START,
     Chunk,
+    Pending,
     RawBatch,
     block_content,
     cut_batches,
@@ -63,7 +64,7 @@ def read_split(
     pieces = _pieces(path, split, faults)
     owned = _owned(path, pieces, record_end, record_limit, is_first=split.start == 0)
     chunks = (Chunk(0, 0, data, 0) for data in owned if data)
-    yield from cut_batches(path, chunks, faults, record_end=record_end, size=size, record_limit=record_limit)
+    return cut_batches(Pending(path, record_end, START, size, record_limit), chunks, faults)
 
 
 def _pieces(path: str | os.PathLike[str], split: Split, faults: FaultLog) -> Iterator[_Piece]:

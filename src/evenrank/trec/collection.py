@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from evenrank.io.articles import ArticleFile
 
 
+T = TypeVar("T")
 PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
 SUBJECTS = "subjects.jsonl"
 """File of a data folder with the subjects that have no article."""
@@ -164,12 +165,7 @@ class Collection:
         """All topics: training topics, then evaluation topics."""
         if self.other_topics is not None:
             return self.other_topics
-        try:
-            for name in TOPIC_FILES:
-                check_file(self.data, name, self.manifest.files)
-            return load_topics(self.data)
-        except DAMAGE as error:
-            raise damaged(self.data, error) from error
+        return self._read(TOPIC_FILES, load_topics)
 
     @property
     def free_topic_id(self) -> int:
@@ -183,35 +179,26 @@ class Collection:
     @cached_property
     def titles(self) -> Titles | None:
         """Titles by row; None without a corpus."""
-        try:
-            if not _has_titles(self.data, self.manifest):
-                return None
-            for name in TITLE_FILES:
-                check_file(self.data, name, self.manifest.files)
-            return Titles(self.data)
-        except DAMAGE as error:
-            raise damaged(self.data, error) from error
+        return self._read(TITLE_FILES, Titles) if _has_titles(self.data, self.manifest) else None
 
     @cached_property
     def classes(self) -> PageNames | None:
         """What kinds of thing pages are about, by row; None where the metadata did not say (`instance_of`)."""
         if CLASS_FILES[0] not in self.manifest.files:
             return None
-        try:
-            for name in CLASS_FILES:
-                check_file(self.data, name, self.manifest.files)
-            return load_classes(self.data, len(self))
-        except DAMAGE as error:
-            raise damaged(self.data, error) from error
+        return self._read(CLASS_FILES, lambda folder: load_classes(folder, len(self)))
 
     @cached_property
     def text_ids(self) -> TextIds | None:
         """Ids of pages with their numbers, where ids are text; None where ids are numbers."""
-        if not self.manifest.has_text_ids:
-            return None
+        return self._read((IDS_FILE,), load_text_ids) if self.manifest.has_text_ids else None
+
+    def _read(self, names: Iterable[str], load: Callable[[Path], T]) -> T:
+        """What `load` makes of some files of the data folder; an error of ours when they are damaged."""
         try:
-            check_file(self.data, IDS_FILE, self.manifest.files)
-            return load_text_ids(self.data)
+            for name in names:
+                check_file(self.data, name, self.manifest.files)
+            return load(self.data)
         except DAMAGE as error:
             raise damaged(self.data, error) from error
 

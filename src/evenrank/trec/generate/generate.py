@@ -10,8 +10,7 @@ from pathlib import Path
 from evenrank.errors import input_error, reason_of
 from evenrank.progress import Progress, progress_bar
 from evenrank.trec.collection import Collection
-from evenrank.trec.generate.blocks import make_blocks
-from evenrank.trec.generate.files import GeneratedFiles, file_paths, write_pages, write_topic_files
+from evenrank.trec.generate.files import GeneratedFiles, file_paths, make_blocks, write_pages, write_topic_files
 from evenrank.trec.generate.settings import USUAL_WORLD, GenerateSettings, world_settings
 from evenrank.trec.import_files import ImportFiles, import_locked
 from evenrank.trec.manifest import locked_folder

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -27,8 +26,16 @@ _ARGUMENT_NAME = re.compile(r"[\w\s\-]*=")
 
 _OPENING_OF = {"}}": "{{", "|}": "{|"}
 
-Shown = Callable[[list[str]], str]
-"""What a reader sees of a template's positional arguments."""
+Shown = str | slice
+"""What a reader sees of a template: always the same text, or some of its positional arguments."""
+ARGUMENTS = {
+    "first": slice(0, 1),
+    "second": slice(1, 2),
+    "last": slice(-1, None),
+    "both": slice(0, 2),
+    "all": slice(None),
+}
+"""Words of `templates.toml` for the arguments that are shown."""
 
 
 @dataclass(slots=True)
@@ -69,10 +76,9 @@ def template_rules(language: str = "en") -> TemplateRules:
     """Which templates show text on a wiki in a language."""
     table = tomllib.loads(files("evenrank.wikipedia.annotate").joinpath("templates.toml").read_text("utf-8"))
     shown_table, infobox, local = table["shown"], table["infobox"], names_in(language)
-    shown: dict[str, Shown] = {name: _literal(text) for name, text in shown_table["literal"].items()}
-    choices: dict[str, Shown] = {"first": _first, "second": _second, "last": _last, "both": _both, "all": " ".join}
-    for choice, function in choices.items():
-        shown |= dict.fromkeys(shown_table[choice], function)
+    shown: dict[str, Shown] = dict(shown_table["literal"])
+    for choice, arguments in ARGUMENTS.items():
+        shown |= dict.fromkeys(shown_table[choice], arguments)
     local_starts = local.get("infobox", [])
     starts, ends = _either([*infobox["starts"], *local_starts]), _either(infobox["ends"])
     kinds = _either([*infobox["kinds"], *local_starts])
@@ -91,26 +97,6 @@ def template_rules(language: str = "en") -> TemplateRules:
 
 def _either(names: list[str]) -> str:
     return "|".join(map(re.escape, dict.fromkeys(names)))
-
-
-def _literal(text: str) -> Shown:
-    return lambda _arguments: text
-
-
-def _first(arguments: list[str]) -> str:
-    return arguments[0] if arguments else ""
-
-
-def _second(arguments: list[str]) -> str:
-    return arguments[1] if len(arguments) > 1 else ""
-
-
-def _last(arguments: list[str]) -> str:
-    return arguments[-1] if arguments else ""
-
-
-def _both(arguments: list[str]) -> str:
-    return " ".join(arguments[:2])
 
 
 def lift_templates(text: str, fields: TemplateFields) -> str:
@@ -174,10 +160,14 @@ def _shown_text(content: str, in_data: bool) -> str:
     rules = template_rules()
     name, *arguments = content.split("|")
     name = name.strip().lower().replace("_", " ")
-    shown = rules.shown.get(name) or (_first if name.startswith(rules.shown_prefixes) else None)
-    if shown is None and not in_data:
-        return ""
-    return (shown or " ".join)(_positional(arguments))
+    shown = rules.shown.get(name)
+    if shown is None and name.startswith(rules.shown_prefixes):
+        shown = ARGUMENTS["first"]
+    elif shown is None and in_data:
+        shown = ARGUMENTS["all"]
+    if isinstance(shown, slice):
+        return " ".join(_positional(arguments)[shown])
+    return shown or ""
 
 
 def _positional(arguments: list[str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import sqlite3
 import zlib
 from collections import Counter
@@ -19,7 +18,7 @@ import orjson
 
 from evenrank.core.records import WORK_ORDER
 from evenrank.database.sqlite_connection import read_only
-from evenrank.io.atomic import atomic_file
+from evenrank.io.atomic import packed_file
 from evenrank.io.subjects import MAX_SUBJECTS, MissingSubject
 from evenrank.wikipedia.annotate.attributes import occupation_names
 from evenrank.wikipedia.annotate.coverage import SMALL, CoverageRow, Key, count_coverage
@@ -169,13 +168,10 @@ def write_subjects(path: Path, store: WorkStore, lookups: Lookups, scope: Scope)
     """Write the subjects without a page as JSON lines (gzip where the name ends so), those of most wikis first; gives
     their number. A label that is a title or a redirect of the wiki has a page."""
     n_subjects = 0
-    with atomic_file(path) as file:
-        out = gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) if path.suffix == ".gz" else file
+    with packed_file(path, level=9) as file:
         for subject in _subjects(store, lookups, scope):
-            out.write(subject.to_json())
+            file.write(subject.to_json())
             n_subjects += 1
-        if out is not file:
-            out.close()
     return n_subjects
 
 

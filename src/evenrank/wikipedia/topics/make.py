@@ -7,7 +7,6 @@ without a tag is not a page that is not relevant.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -27,6 +26,7 @@ from evenrank.io.atomic import atomic_folder
 from evenrank.io.corpus import Site, page_address
 from evenrank.io.faults import FaultLog
 from evenrank.io.json_lines import write_records
+from evenrank.io.judgment_record import sha256_of
 from evenrank.io.topics import topic_record
 from evenrank.wikipedia.topics.dump_projects import (
     DumpReader,
@@ -37,7 +37,7 @@ from evenrank.wikipedia.topics.dump_projects import (
     sorted_ids,
 )
 from evenrank.wikipedia.topics.keywords import METHOD, Keyword, ProjectWords, WordReader, projects_of_pages
-from evenrank.wikipedia.topics.projects import Project, read_assessments, tagging_times
+from evenrank.wikipedia.topics.projects import Project, read_assessments
 
 KIND = "evenrank topics"
 FILES = (
@@ -246,12 +246,9 @@ def _read_files(files: dict[str, Path | None], source: Source, settings: TopicSe
     if faults.is_cut_off:
         faults.raise_if_any()
     faults.merge(orphans)
-    found = [_with_scope(project.pages_in(article_ids), scopes) for project in listed]
+    found = [project.pages_in(article_ids) for project in listed]
+    found = [replace(one, scope=one.scope or scopes.get(one.homepage, "")) for one in found]
     return _Read(found, opened.site, source, faults.report().splitlines())
-
-
-def _with_scope(project: Project, scopes: dict[str, str]) -> Project:
-    return replace(project, scope=project.scope or scopes.get(project.homepage, ""))
 
 
 def _page_ids(articles: tuple[Article, ...]) -> list[int]:
@@ -274,11 +271,11 @@ def choose_projects(projects: Sequence[Project], settings: TopicSettings) -> tup
     missing = wanted - {project.title.casefold() for project in projects}
     if missing:
         raise EvenrankError(f"no project of the title {', '.join(sorted(missing))} (projects read: {len(projects):,})")
-    times = tagging_times(projects)
+    times = np.concatenate([np.empty(0, np.int64), *(project.times for project in projects)])
     first = np.quantile(times, 1.0 - settings.recent, method="higher") if len(times) else 0
     candidates = [project for project in projects if not wanted or project.title.casefold() in wanted]
     large = [project for project in candidates if len(project.page_ids) >= settings.min_pages]
-    activity = {project.title: n_recent(project, int(first)) for project in large}
+    activity = {project.title: int(np.count_nonzero(project.times >= first)) for project in large}
     active = [project for project in large if activity[project.title] >= settings.min_recent]
     active.sort(key=lambda project: (-activity[project.title], -len(project.page_ids), project.title))
     kept: list[Project] = []
@@ -297,11 +294,6 @@ def choose_projects(projects: Sequence[Project], settings: TopicSettings) -> tup
             f"{len(active):,} of these tagged pages recently (use a smaller min_pages or min_recent)"
         )
     return kept, {**counts, "chosen": len(kept)}
-
-
-def n_recent(project: Project, first: int) -> int:
-    """Pages of a project that were tagged at time `first` or later."""
-    return int(np.count_nonzero(project.times >= first))
 
 
 def _overlap(project: Project, other: Project) -> float:
@@ -376,7 +368,7 @@ def _record(
         "evenrank": version("evenrank"),
         "source": read.source,
         "wiki": api or read.site.base_url,
-        "files": [{"name": path.name, "size_bytes": path.stat().st_size, "sha256": _sha256(path)} for path in files],
+        "files": [{"name": path.name, "size_bytes": path.stat().st_size, "sha256": sha256_of(path)} for path in files],
         "settings": asdict(settings),
         "time": TIME_OF[read.source],
         "keywords": METHOD,
@@ -393,11 +385,6 @@ def _record(
             for topic, project, of_topic in zip(topics, kept, keywords, strict=True)
         ],
     }
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write(output: Path, topics: Sequence[Topic], kept: Sequence[Project], record: dict[str, Any]) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -63,14 +63,12 @@ class Project:
         """The project with those of its pages that are articles; `article_ids` ascend."""
         places = np.minimum(np.searchsorted(article_ids, self.page_ids), max(len(article_ids) - 1, 0))
         keep = np.flatnonzero(article_ids[places] == self.page_ids).tolist() if len(article_ids) else []
-        return Project(
-            self.title,
-            self.homepage,
-            self.page_ids[keep],
-            self.times[keep],
-            tuple(self.classes[at] for at in keep),
-            tuple(self.importances[at] for at in keep),
-            self.scope,
+        return replace(
+            self,
+            page_ids=self.page_ids[keep],
+            times=self.times[keep],
+            classes=tuple(self.classes[at] for at in keep),
+            importances=tuple(self.importances[at] for at in keep),
         )
 
 
@@ -161,9 +159,3 @@ def _number(value: bytes | None, column: str) -> int:
     if column == ASSESSMENTS[0] and not 0 < int(value) <= LARGEST_PAGE_ID:
         raise ValueError(f"{column} is {int(value)}, not from 1 to {LARGEST_PAGE_ID}")
     return int(value)
-
-
-def tagging_times(projects: Iterable[Project]) -> NDArray[np.int64]:
-    """The times of all taggings."""
-    times = [project.times for project in projects]
-    return np.concatenate(times) if times else np.empty(0, np.int64)
