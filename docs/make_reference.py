@@ -65,7 +65,9 @@ def commands_page() -> str:
 
 def _command(command: click.Command, path: str, level: int) -> Iterator[str]:
     """A command with its examples and options, or a group with its commands."""
-    context = click.Context(command, info_name=f"evenrank {path}", max_content_width=WIDTH, terminal_width=WIDTH)
+    context = click.Context(
+        command, info_name=f"evenrank {path}", max_content_width=WIDTH, terminal_width=WIDTH, show_default=True
+    )
     yield f"{'#' * level} evenrank {path}\n"
     yield f"{_prose(command.help or '')}\n"
     if isinstance(command, click.Group):

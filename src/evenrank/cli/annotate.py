@@ -27,26 +27,19 @@ FILE = click.Path(path_type=Path)
 @click.option("--wikidata", type=FILE, help="Wikidata JSON dump, one entity a line (plain, .gz, .bz2).")
 @click.option("--wikidata-ids", type=FILE, multiple=True, help="SQL dump of page_props: the item of each page.")
 @click.option("--history", "histories", type=FILE, multiple=True, help="stub-meta-history XML: the dates of creation.")
-@click.option(
-    "--wiki",
-    default="enwiki",
-    show_default=True,
-    help="Name of the wiki in Wikidata's sitelinks, or names with commas.",
-)
-@click.option("--gender/--no-gender", default=True, show_default=True, help="Read and write the gender of people.")
+@click.option("--wiki", default="enwiki", help="Name of the wiki in Wikidata's sitelinks, or names with commas.")
+@click.option("--gender/--no-gender", default=True, help="Read and write the gender of people.")
 @click.option(
     "--places/--no-places",
     default=True,
-    show_default=True,
     help="Follow places to the country that their own item states; the track took countries only.",
 )
-@click.option("--coordinates/--no-coordinates", default=True, show_default=True, help="Look coordinates up in borders.")
-@click.option("--quality-model", type=click.Choice(["v1", "v2"]), default="v1", show_default=True)
+@click.option("--coordinates/--no-coordinates", default=True, help="Look coordinates up in borders.")
+@click.option("--quality-model", type=click.Choice(["v1", "v2"]), default="v1")
 @click.option(
     "--percentiles",
     type=click.Choice(["wiki", "enwiki"]),
     default="wiki",
-    show_default=True,
     help="95th percentiles that cap the quality features: of the dump at hand, or published for English Wikipedia.",
 )
 @click.option(
@@ -63,9 +56,15 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--no-subjects", is_flag=True, help="Do not write them.")
 @click.option("--figure", type=FILE, help="Also draw the coverage report: .pdf, .png or .svg.")
-@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
+@click.option("--engine", type=click.Choice(["local", "spark"]), default="local")
 @spark_options
-@click.option("--workers", type=click.IntRange(1), default=n_cores, help="Processes; default: one for each core.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=n_cores,
+    show_default=False,
+    help="Processes; default: one for each core.",
+)
 @click.option("--fresh", is_flag=True, help="Throw unfinished work away and start over.")
 def command(
     out: Path,

@@ -23,9 +23,9 @@ def command() -> None:
 
 @command.command("audit")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--dimension", default="geography", show_default=True, metavar="NAME", help="What is checked.")
-@click.option("--size", type=click.IntRange(min=2), default=200, show_default=True, help="Pages to draw.")
-@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--dimension", default="geography", metavar="NAME", help="What is checked.")
+@click.option("--size", type=click.IntRange(min=2), default=200, help="Pages to draw.")
+@click.option("--seed", type=SEED, default=0)
 @click.option("--answers", type=FILE, help="The sample with the column `checked` filled in.")
 @click.option("--source", type=FILE, help="A second source to compare: CSV with page_id and checked.")
 @click.option("-o", "--output", type=FILE, help="Sample to check (CSV), or with answers the model (JSON).")

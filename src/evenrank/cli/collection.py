@@ -196,13 +196,13 @@ def _write_wiki_changes(
     say(f"{n_lines:,} changes{until}" + ("" if changed.is_all else "; the wiki has more: use --since with that time"))
 
 
-KEEP = click.option("--keep", type=click.IntRange(min=1), default=3, show_default=True, help="Releases that stay.")
+KEEP = click.option("--keep", type=click.IntRange(min=1), default=3, help="Releases that stay.")
 
 
 @command.command("pack")
 @click.argument("folder", type=FILE)
 @click.argument("releases", type=FILE)
-@click.option("--corpus/--no-corpus", default=True, show_default=True, help="Include the articles in the release.")
+@click.option("--corpus/--no-corpus", default=True, help="Include the articles in the release.")
 @KEEP
 def pack_command(folder: Path, releases: Path, corpus: bool, keep: int) -> None:
     """Put the collection FOLDER, as it is in use, into the folder RELEASES as its current release.
@@ -265,21 +265,12 @@ def describe_command(folder: Path, form: str) -> None:
 
 @command.command("generate")
 @click.argument("folder", type=FILE)
-@click.option("--pages", "n_pages", type=click.IntRange(min=100), default=20_000, show_default=True, help="Articles.")
-@click.option(
-    "--topics",
-    "n_topics",
-    type=click.IntRange(min=1),
-    default=48,
-    show_default=True,
-    help="Half of them for training.",
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--pages", "n_pages", type=click.IntRange(min=100), default=20_000, help="Articles.")
+@click.option("--topics", "n_topics", type=click.IntRange(min=1), default=48, help="Half of them for training.")
+@click.option("--seed", type=SEED, default=0, help="Same seed, same bytes.")
 @FORCE
-@click.option(
-    "--text/--no-text", "with_text", default=True, show_default=True, help="Write the articles, or metadata alone."
-)
-@click.option("--world", metavar="NAME", default="usual", show_default=True, help="The world: usual or track-2021.")
+@click.option("--text/--no-text", "with_text", default=True, help="Write the articles, or metadata alone.")
+@click.option("--world", metavar="NAME", default="usual", help="The world: usual or track-2021.")
 @click.option("--train-relevant", type=float, metavar="N", help="Relevant pages of a training topic, on average.")
 @click.option("--eval-relevant", type=float, metavar="N", help="Relevant pages of an evaluation topic, on average.")
 @click.option(
@@ -324,9 +315,7 @@ def generate_command(
 @click.argument("folder", type=FILE)
 @click.option("--source", help="Address to download from.  [default: the one that the paper gives]")
 @click.option("--only", multiple=True, metavar="NAME", help="Download this file alone; may be repeated.")
-@click.option(
-    "--year", type=click.Choice(["2021", "2022"]), default="2021", show_default=True, help="Year of the track."
-)
+@click.option("--year", type=click.Choice(["2021", "2022"]), default="2021", help="Year of the track.")
 def download_command(folder: Path, source: str | None, only: tuple[str, ...], year: str) -> None:
     """Download the track's files into FOLDER; broken downloads are resumed, sizes and checksums are checked."""
     from evenrank.trec.download import download_collection

@@ -18,12 +18,12 @@ from evenrank.scoring.compare import compare
 @click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--baseline", required=True, metavar="RUN", help="Run file, or the name of one of the runs.")
-@click.option("--test", type=click.Choice(["randomisation", "t-test"]), default="randomisation", show_default=True)
+@click.option("--test", type=click.Choice(["randomisation", "t-test"]), default="randomisation")
 @measures_option("Measures to compare on", "the track's own")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the randomisation test.")
+@click.option("--seed", type=SEED, default=0, help="Seed of the randomisation test.")
 @scoring_options(*DEPTHS)
 @JUDGMENTS
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table")
 def command(
     collection: Path,
     runs: tuple[Path, ...],

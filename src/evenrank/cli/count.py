@@ -15,8 +15,14 @@ from evenrank.cli.rank import FILE, FOLDER, TOPICS
 @click.command("count")
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @TOPICS
-@click.option("--query", metavar="WORDS", default="", help="Count for this subject instead, as `rank --query` does.")
-@click.option("--title", default="", help="Title of the subject of --query.  [default: its words]")
+@click.option(
+    "--query",
+    metavar="WORDS",
+    default="",
+    show_default=False,
+    help="Count for this subject instead, as `rank --query` does.",
+)
+@click.option("--title", default="", show_default=False, help="Title of the subject of --query.  [default: its words]")
 @click.option("--judged", type=FILE, help="Judged pages of the topics, as qrels: topic, 0, page, grade.")
 @click.option("--project-size", type=click.IntRange(min=1), help="Pages of the topic's project or category, if known.")
 @model_options

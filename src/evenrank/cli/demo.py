@@ -26,10 +26,8 @@ RUNS = (
 
 @click.command("demo")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"))
-@click.option(
-    "--pages", type=click.IntRange(min=2000), default=20_000, show_default=True, help="Synthetic articles to make."
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--pages", type=click.IntRange(min=2000), default=20_000, help="Synthetic articles to make.")
+@click.option("--seed", type=SEED, default=0, help="Same seed, same bytes.")
 @click.option("--serve", is_flag=True, help="Start the web app at the end.")
 def command(folder: Path, pages: int, seed: int, serve: bool) -> None:
     """Run the complete chain in FOLDER: synthetic articles, index, fair rankings for both tasks, scores, report.

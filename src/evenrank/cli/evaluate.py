@@ -58,7 +58,7 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 @click.option("--intervals", "all_intervals", is_flag=True, help="A row per run and measure, each with its interval.")
 @JUDGMENTS
 @click.option("-q", "per_topic", is_flag=True, help="A row per topic, then a row `all`.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table")
 @click.option(
     "--topic-stats",
     type=click.Path(path_type=Path, file_okay=False),

@@ -84,11 +84,11 @@ def _reproduce_command(year: int) -> click.Command:
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         help="Collection of the official data.  [default: one of the track's shape is generated in DIR]",
     )
-    @click.option("--pages", type=click.IntRange(min=100), default=20_000, show_default=True, help="Pages to generate.")
-    @click.option("--topics", type=click.IntRange(min=4), default=106, show_default=True, help="Topics to generate.")
+    @click.option("--pages", type=click.IntRange(min=100), default=20_000, help="Pages to generate.")
+    @click.option("--topics", type=click.IntRange(min=4), default=106, help="Topics to generate.")
     @FORMAT
     @encoder_options
-    @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of everything that is drawn.")
+    @click.option("--seed", type=SEED, default=0, help="Seed of everything that is drawn.")
     @WORKERS
     def reproduce_command(
         folder: Path, pages: int, topics: int, form: str, encoder: EncoderSettings | None, **others: Any

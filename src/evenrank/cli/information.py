@@ -16,15 +16,15 @@ from evenrank.cli.talk import say
 
 @click.command("information")
 @click.argument("folder", metavar="DIR", type=FOLDER)
-@click.option("--task", type=click.Choice([1, 2]), default=2, show_default=True)
-@click.option("--hidden", default="gender", show_default=True, metavar="DIMENSION", help="What systems do not know.")
+@click.option("--task", type=click.Choice([1, 2]), default=2)
+@click.option("--hidden", default="gender", metavar="DIMENSION", help="What systems do not know.")
 @click.option("--policy", "policies", metavar="NAME", multiple=True, help="Policy, or name:setting=value; repeatable.")
 @click.option("--rate", "rates", type=float, multiple=True, help="Share of pages; repeatable.  [default: 0.2, 0.5]")
 @TOPICS
 @PROTOCOL
 @settings_option("A setting of the candidates.")
-@click.option("--seed", type=SEED, default=0, show_default=True)
-@click.option("--format", "form", type=click.Choice(["table", "tsv", "json"]), default="table", show_default=True)
+@click.option("--seed", type=SEED, default=0)
+@click.option("--format", "form", type=click.Choice(["table", "tsv", "json"]), default="table")
 def command(folder: Path, rates: tuple[float, ...], form: str, **options: Any) -> None:
     """Score policies whose systems do not know an attribute, or not well, with a scorer that does.
 

@@ -11,9 +11,8 @@ import click
 
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.options import NEW_STORE, SEED, STORE, FiniteRange, InputFile
-from evenrank.cli.scoring_options import PROTOCOL_NAME
+from evenrank.cli.scoring_options import protocol_option
 from evenrank.cli.talk import say
-from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.text_ids import TextIds
 from evenrank.errors import listed
 from evenrank.trec.assessment.agreement import Agreement, Bootstrap, Disagreement, Estimate
@@ -82,7 +81,7 @@ def command() -> None:
 @click.argument("store", type=NEW_STORE)
 @click.option("--pool", type=FILE, required=True, help="Pages to judge, from evenrank pool build.")
 @click.option("--collection", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="For topic titles.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same order and sample.")
+@click.option("--seed", type=SEED, default=0, help="Same seed, same order and sample.")
 def create(store: Path | str, pool: Path, collection: str | None, seed: int) -> None:
     """Create a judgments file, or add the new pages of a larger pool to it."""
     read = read_pool(pool)
@@ -131,8 +130,8 @@ def _seconds(value: float | None) -> str:
 @command.command(name="import")
 @click.argument("store", type=NEW_STORE)
 @click.argument("file", type=FILE)
-@click.option("--format", "form", type=click.Choice(FORMS), default="qrels", show_default=True)
-@click.option("--assessor", "name", default="imported", show_default=True, help="Whose votes they are (not for votes).")
+@click.option("--format", "form", type=click.Choice(FORMS), default="qrels")
+@click.option("--assessor", "name", default="imported", help="Whose votes they are (not for votes).")
 @click.option(
     "--machine", metavar="SOURCE", help="Judgments of a program (qrels only): kept apart, they settle nothing."
 )
@@ -154,7 +153,7 @@ def import_(store: Path | str, file: Path, form: str, name: str, machine: str | 
 
 @command.command()
 @click.argument("store", type=STORE)
-@click.option("--format", "form", type=click.Choice(list(EXPORTS)), default="qrels", show_default=True)
+@click.option("--format", "form", type=click.Choice(list(EXPORTS)), default="qrels")
 @click.option("-o", "--output", type=NEW_FILE, required=True)
 def export(store: Path | str, form: str, output: Path) -> None:
     """Write settled grades (qrels, topics), every vote (votes), the log, judgments of programs (machine), or remarks.
@@ -173,7 +172,7 @@ def export(store: Path | str, form: str, output: Path) -> None:
 
 @command.command()
 @click.argument("store", type=STORE)
-@click.option("--resamples", type=click.IntRange(min=100), default=9999, show_default=True, help="For intervals.")
+@click.option("--resamples", type=click.IntRange(min=100), default=9999, help="For intervals.")
 @FORMAT
 def agreement(store: Path | str, resamples: int, form: str) -> None:
     """Krippendorff's α of all and by topic, Cohen's κ of each pair and by topic, with 95 % intervals; disagreements.
@@ -229,9 +228,9 @@ def _estimate(estimate: Estimate) -> list[str]:
 @click.argument("collection", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("runs", metavar="RUN...", type=FILE, nargs=-1, required=True)
 @click.option("-o", "--output", metavar="OUTDIR", type=click.Path(file_okay=False, path_type=Path), required=True)
-@click.option("--protocol", type=PROTOCOL_NAME, default=DEFAULT_PROTOCOL, show_default=True, help="Scoring choices.")
-@click.option("--title", default="Results of the campaign", show_default=True, help="Heading of the page.")
-@click.option("--citation", default="", help="How to cite the results.")
+@protocol_option("Scoring choices.")
+@click.option("--title", default="Results of the campaign", help="Heading of the page.")
+@click.option("--citation", default="", show_default=False, help="How to cite the results.")
 def report_command(
     store: Path | str,
     collection: Path,
@@ -320,8 +319,8 @@ def erase(store: Path | str, name: str) -> None:
 @click.option(
     "--collection", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="To score the runs on."
 )
-@click.option("--protocol", type=PROTOCOL_NAME, default=DEFAULT_PROTOCOL, show_default=True)
-@click.option("--resamples", type=click.IntRange(min=100), default=9999, show_default=True, help="For intervals.")
+@protocol_option()
+@click.option("--resamples", type=click.IntRange(min=100), default=9999, help="For intervals.")
 @FORMAT
 def machine(
     store: Path | str, run_files: tuple[Path, ...], collection: str | None, protocol: str, resamples: int, form: str
@@ -360,8 +359,8 @@ def machine(
 
 @command.command()
 @click.argument("store", type=STORE)
-@click.option("--overlap", type=FiniteRange(0, 1), default=0.1, show_default=True, help="Share judged by several.")
-@click.option("--judges", type=click.IntRange(min=2), default=2, show_default=True, help="Assessors of such a page.")
+@click.option("--overlap", type=FiniteRange(0, 1), default=0.1, help="Share judged by several.")
+@click.option("--judges", type=click.IntRange(min=2), default=2, help="Assessors of such a page.")
 @click.option(
     "--topic",
     "chosen",
@@ -395,14 +394,12 @@ def _parse_choice(text: str) -> tuple[int, list[str]]:
 
 @command.command()
 @click.argument("store", type=STORE)
-@click.option("--by", "kind", type=click.Choice(["tier", "model"]), default="tier", show_default=True)
+@click.option("--by", "kind", type=click.Choice(["tier", "model"]), default="tier")
 @click.option(
     "--collection", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="With an index, for the model."
 )
-@click.option(
-    "--sample", type=FiniteRange(0, 1), default=0.1, show_default=True, help="Share judged first, drawn at random."
-)
-@click.option("--batch", type=click.IntRange(min=1), default=20, show_default=True, help="Pages between two fits.")
+@click.option("--sample", type=FiniteRange(0, 1), default=0.1, help="Share judged first, drawn at random.")
+@click.option("--batch", type=click.IntRange(min=1), default=20, help="Pages between two fits.")
 @click.option("--recall", type=FiniteRange(0, 1), help="Stop topics at this estimated recall.  [default: never]")
 @FORMAT
 def order(

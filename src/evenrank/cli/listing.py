@@ -60,7 +60,7 @@ def _number(value: object) -> str:
     return f"{value:,}" if is_quantity else str(value)
 
 
-FORMAT = click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+FORMAT = click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
 
 
 def echo_table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

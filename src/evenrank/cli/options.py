@@ -259,7 +259,6 @@ model_options = joint_options(
     click.option(
         "--model",
         default="untrained",
-        show_default=True,
         metavar="MODEL",
         help="Relevance: untrained (words), dph or bm25 (words by one formula), hybrid (and text vectors), learned (by "
         "`evenrank learn`), or a model file.",

@@ -18,7 +18,7 @@ TABLES = ("tsv", "json")
 
 @click.command("pareto")
 @click.argument("folder", metavar="DIR", type=FOLDER)
-@click.option("--task", type=click.Choice([1, 2]), default=1, show_default=True)
+@click.option("--task", type=click.Choice([1, 2]), default=1)
 @CANDIDATES
 @model_options
 @TOPICS

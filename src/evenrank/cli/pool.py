@@ -18,13 +18,12 @@ from evenrank.cli.rank import TOPICS
 from evenrank.cli.scoring_options import (
     DEPTH,
     JUDGMENTS,
-    PROTOCOL_NAME,
     ScoringOptions,
     open_judged,
+    protocol_option,
     scoring_options,
 )
 from evenrank.cli.talk import say
-from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.io.atomic import refuse_input
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = InputFile(exists=True)
 RUN = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
-CHECKED_BY = "Protocol whose lengths runs are checked by."
 
 
 @click.group(name="pool")
@@ -60,8 +58,14 @@ def command() -> None:
 @click.option("--budget", type=click.IntRange(min=1), help="Maximum number of pages per topic; tiers become smaller.")
 @click.option("--total", type=click.IntRange(min=1), help="Maximum number of pages of all topics together.")
 @TOPICS
-@click.option("--protocol", type=PROTOCOL_NAME, default=DEFAULT_PROTOCOL, show_default=True, help=CHECKED_BY)
-@click.option("--despite", metavar="REASON", default="", help="Take runs that fail the check, for this reason.")
+@protocol_option("Protocol whose lengths runs are checked by.")
+@click.option(
+    "--despite",
+    metavar="REASON",
+    default="",
+    show_default=False,
+    help="Take runs that fail the check, for this reason.",
+)
 @click.option("--new", is_flag=True, help="Start over instead of extending an existing POOL.")
 def build(
     collection: Path,
@@ -132,8 +136,8 @@ def receipts(pool: Path, form: str) -> None:
 
 @command.command()
 @click.argument("pool", type=FILE)
-@click.option("--seconds", type=FiniteRange(min=0), default=45.0, show_default=True, help="Time for one judgment.")
-@click.option("--overlap", type=FiniteRange(0, 1), default=0.1, show_default=True, help="Share judged twice.")
+@click.option("--seconds", type=FiniteRange(min=0), default=45.0, help="Time for one judgment.")
+@click.option("--overlap", type=FiniteRange(0, 1), default=0.1, help="Share judged twice.")
 @FORMAT
 def stats(pool: Path, seconds: float, overlap: float, form: str) -> None:
     """Size of a pool, overlap between runs, pages that only one run brought, and projected hours."""
@@ -179,7 +183,7 @@ def _stats_json(pool: Pool, counts: PoolStatistics) -> dict[str, Any]:
     help="Part of a tier to draw, such as 2=0.2; may be repeated. Other tiers stay whole.",
 )
 @click.option("-o", "--output", metavar="SAMPLE", type=click.Path(dir_okay=False, path_type=Path), required=True)
-@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0)
 def sample(pool: Path, shares: Sequence[str], output: Path, seed: int) -> None:
     """Draw at random which pages of a pool are judged, tier by tier and topic by topic.
 
@@ -231,7 +235,7 @@ def estimate(
 @command.command()
 @click.argument("collection", metavar="DIR", type=FOLDER)
 @click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
-@click.option("-k", "depths", type=click.IntRange(min=1), multiple=True, default=(5, 20, 100), show_default=True)
+@click.option("-k", "depths", type=click.IntRange(min=1), multiple=True, default=(5, 20, 100))
 @JUDGMENTS
 @FORMAT
 def judged(
@@ -260,14 +264,8 @@ def judged(
 @click.argument("collection", metavar="DIR", type=FOLDER)
 @click.argument("pool", type=FILE)
 @click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
-@click.option(
-    "--protocol",
-    type=PROTOCOL_NAME,
-    default=DEFAULT_PROTOCOL,
-    show_default=True,
-    help="Set of scoring choices.",
-)
-@click.option("--groups", default="intersection", show_default=True, help="intersection, or names of dimensions.")
+@protocol_option()
+@click.option("--groups", default="intersection", help="intersection, or names of dimensions.")
 @click.option("--team", "teams", metavar="RUN,RUN...", multiple=True, help="Runs that are left out together.")
 @JUDGMENTS
 @FORMAT

@@ -11,9 +11,8 @@ import click
 import evenrank
 from evenrank.cli.options import SEED, ModelOptions, SparkOptions, model_options, settings_option, spark_options
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
-from evenrank.cli.scoring_options import PROTOCOL_NAME
+from evenrank.cli.scoring_options import protocol_option
 from evenrank.cli.talk import say, warn
-from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.errors import EvenrankError
 from evenrank.parallel import n_cores
 from evenrank.policies.registry import DEFAULT_POLICY
@@ -30,18 +29,11 @@ TOPICS = click.option(
 CANDIDATES = click.option(
     "--from", "candidates", metavar="RUN", type=FILE, help="Re-rank the pages of this run; needs no index."
 )
-PROTOCOL = click.option(
-    "--protocol",
-    type=PROTOCOL_NAME,
-    default=DEFAULT_PROTOCOL,
-    show_default=True,
-    help="The scorer to serve.",
-)
+PROTOCOL = protocol_option("The scorer to serve.")
 TARGET = click.option(
     "--target",
     metavar="track|field|equal|world|FILE",
     default="track",
-    show_default=True,
     help="Where the target comes from: half the candidates by relevance and half the world, the candidates alone, "
     "equal shares, the world, or a table of groups and shares.",
 )
@@ -52,7 +44,11 @@ ATTENTION = click.option(
     "or table:FILE, a weight per line.  [default: the protocol's]",
 )
 WORKERS = click.option(
-    "--workers", type=click.IntRange(min=1), default=n_cores, help="Processes.  [default: all cores]"
+    "--workers",
+    type=click.IntRange(min=1),
+    default=n_cores,
+    show_default=False,
+    help="Processes.  [default: all cores]",
 )
 
 
@@ -63,7 +59,6 @@ WORKERS = click.option(
     "--policy",
     metavar="NAME",
     default=DEFAULT_POLICY,
-    show_default=True,
     help="How to rank; `evenrank policies` lists the names.",
 )
 @CANDIDATES
@@ -74,7 +69,7 @@ WORKERS = click.option(
     metavar="WORDS",
     help="Rank this subject instead of topics of the collection: its words, or keywords joined by commas.",
 )
-@click.option("--title", default="", help="Title of the subject of --query.  [default: its words]")
+@click.option("--title", default="", show_default=False, help="Title of the subject of --query.  [default: its words]")
 @PROTOCOL
 @TARGET
 @ATTENTION
@@ -82,7 +77,6 @@ WORKERS = click.option(
     "--length",
     type=click.Choice(["full", "relevant"]),
     default="full",
-    show_default=True,
     help="full: as long as the protocol asks; relevant: as many pages as are expected to be relevant.",
 )
 @click.option(
@@ -104,7 +98,7 @@ WORKERS = click.option(
     metavar="FILE|NAME=VALUE",
     help="How groups are missing: missing=random, a file, geography.rate=0.3, …; unknown pages are then a mixture.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--seed", type=SEED, default=0, help="Same seed, same bytes.")
 @WORKERS
 @spark_options
 @OUTPUT_RUN

@@ -27,7 +27,7 @@ from evenrank.io.runs import split_name
 @click.option(
     "-o", "--output", required=True, metavar="OUTDIR", type=click.Path(path_type=Path), help="Folder to make."
 )
-@click.option("--title", default="Fair ranking report", show_default=True, help="Heading of the page.")
+@click.option("--title", default="Fair ranking report", help="Heading of the page.")
 @scoring_options(*DEPTHS)
 @JUDGMENTS
 def command(

@@ -27,35 +27,35 @@ FORMATS = ("trec", "csv", "tsv", "json")
 @click.option("--run", "run_path", metavar="RUN", type=TABLE, required=True, help="TREC run, or CSV: query,item,score.")
 @click.option("--groups", metavar="FILE", type=TABLE, required=True, help="CSV: item, and groups as for `score`.")
 @click.option("--target", metavar="WORD|FILE", help="relevant (as the expected relevance), population, equal, or CSV.")
-@click.option(
-    "--policy",
-    metavar="NAME",
-    default="optimal",
-    show_default=True,
-    help="How to rank; `evenrank policies` lists them.",
-)
+@click.option("--policy", metavar="NAME", default="optimal", help="How to rank; `evenrank policies` lists them.")
 @click.option("-k", "k", type=click.IntRange(min=1), help="Items of a ranking.  [default: all]")
 @click.option(
     "--rankings",
     "n_rankings",
     type=click.IntRange(1, 100_000),
     default=1,
-    show_default=True,
     help="Rankings of each query, fair together.",
 )
 @click.option(
     "--relevance",
     type=click.Choice(["score", "rank"]),
     default="score",
-    show_default=True,
     help="Whether the score is the expected relevance, or it is inferred from the rank.",
 )
-@click.option("--attention", default="log", show_default=True, help=f"Attention by rank: {ATTENTION}")
+@click.option("--attention", default="log", help=f"Attention by rank: {ATTENTION}")
 @settings_option("A setting of the policy.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--seed", type=SEED, default=0, help="Same seed, same bytes.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="[default: by the ending of the output, else trec]")
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
-@click.option("-o", "--output", metavar="FILE", type=TABLE, default=Path("-"), help="File; - is standard output.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=TABLE,
+    default=Path("-"),
+    show_default=False,
+    help="File; - is standard output.",
+)
 def command(
     run_path: Path,
     groups: Path,

@@ -11,22 +11,15 @@ import evenrank
 from evenrank.cli.listing import FORMAT, echo_json
 from evenrank.cli.options import SEED, FiniteRange
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, refuse_existing
-from evenrank.cli.scoring_options import PROTOCOL_NAME
+from evenrank.cli.scoring_options import protocol_option
 from evenrank.cli.talk import say
-from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.records import Task
 from evenrank.core.safe_text import terminal_text
 
 FILE = click.Path(path_type=Path, allow_dash=True)
 
 
-PROTOCOL = click.option(
-    "--protocol",
-    type=PROTOCOL_NAME,
-    default=DEFAULT_PROTOCOL,
-    show_default=True,
-    help="Protocol whose lengths count.",
-)
+PROTOCOL = protocol_option("Protocol whose lengths count.")
 
 
 @click.group("run")
@@ -37,7 +30,7 @@ def command() -> None:
 @command.command("check")
 @click.argument("folder", type=FILE)
 @click.argument("runs", type=FILE, nargs=-1, required=True)
-@click.option("--limit", type=click.IntRange(min=1), default=200, show_default=True, help="Faults shown per file.")
+@click.option("--limit", type=click.IntRange(min=1), default=200, help="Faults shown per file.")
 @PROTOCOL
 @FORMAT
 def check_command(folder: Path, runs: tuple[Path, ...], limit: int, protocol: str, form: str) -> None:
@@ -102,9 +95,7 @@ def convert_command(source: Path, target: Path, form: str | None, force: bool) -
 @click.argument("folder", type=FILE)
 @click.argument("run_path", metavar="RUN", type=FILE)
 @click.option("--topics", multiple=True, help="Topics to show, as for rank; may be repeated.  [default: those of RUN]")
-@click.option(
-    "-k", "n_pages", type=click.IntRange(min=0), default=10, show_default=True, help="Pages shown of a topic."
-)
+@click.option("-k", "n_pages", type=click.IntRange(min=0), default=10, help="Pages shown of a topic.")
 @FORMAT
 def show_command(folder: Path, run_path: Path, topics: tuple[str, ...], n_pages: int, form: str) -> None:
     """Show what RUN ranks: titles and quality of the first pages, and groups of all pages as totals.
@@ -124,9 +115,9 @@ def show_command(folder: Path, run_path: Path, topics: tuple[str, ...], n_pages:
 @command.command("oracle")
 @click.argument("folder", type=FILE)
 @click.option("--task", type=click.IntRange(1, 2), required=True)
-@click.option("--precision", type=FiniteRange(0, 1), default=0.9, show_default=True)
+@click.option("--precision", type=FiniteRange(0, 1), default=0.9)
 @click.option("--topics", "split", type=click.Choice(["train", "eval"]), help="[default: eval, or train]")
-@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0)
 @PROTOCOL
 @OUTPUT_RUN
 @FORCE

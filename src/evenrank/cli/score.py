@@ -56,7 +56,6 @@ ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SA
     "--missing",
     type=click.Choice(["skip", "empty"]),
     default="skip",
-    show_default=True,
     help="A query that a run does not answer: left out of its means, or scored as an empty ranking.",
 )
 @click.option(
@@ -69,7 +68,7 @@ ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SA
 )
 @uncertainty_options
 @click.option("-q", "per_query", is_flag=True, help="A row per query.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table")
 @click.option(
     "--report",
     metavar="OUTDIR",

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from evenrank.trec.collection import Collection
 
 
-PROTOCOL_NAME = NameIn("protocol", PROTOCOLS)
 JUDGMENTS = click.option(
     "--judgments", metavar="STORE", type=STORE, help="Judgments file to score with, in place of the collection's own."
 )
+
+
+def protocol_option(what: str = "Set of scoring choices.") -> Decorator[Any]:
+    """Add `--protocol`, the name of a protocol."""
+    return click.option("--protocol", type=NameIn("protocol", PROTOCOLS), default=DEFAULT_PROTOCOL, help=what)
 
 
 def open_judged(folder: Path, judgments: Path | str | None) -> Collection:
@@ -90,13 +94,10 @@ def scoring_options(*others: Decorator[Any]) -> Decorator[Any]:
 
 
 _PROTOCOL_OPTIONS = (
-    click.option(
-        "--protocol", type=PROTOCOL_NAME, default=DEFAULT_PROTOCOL, show_default=True, help="Set of scoring choices."
-    ),
+    protocol_option(),
     click.option(
         "--groups",
         default="intersection",
-        show_default=True,
         metavar="intersection|geography|…",
         help="Dimensions of the groups: a name, or several joined by commas.",
     ),
@@ -124,6 +125,7 @@ uncertainty_options = joint_options(
     click.option(
         "--uncertainty",
         default="",
+        show_default=False,
         metavar="SOURCES",
         help="Intervals that carry these: topics,missing,errors,judgments,target, or all.",
     ),
@@ -133,6 +135,6 @@ uncertainty_options = joint_options(
         metavar="FILE|NAME=VALUE",
         help="Model of what is unknown: a TOML or JSON file, or geography.odds.Africa=2..4; may be repeated.",
     ),
-    click.option("--draws", type=click.IntRange(min=2), default=100, show_default=True, help="Draws of --uncertainty."),
+    click.option("--draws", type=click.IntRange(min=2), default=100, help="Draws of --uncertainty."),
 )
 """`--uncertainty`, `--assume` and `--draws`, as `intervals`."""

@@ -85,10 +85,12 @@ def web_settings(model: ModelChoice, host: str, chosen: dict[str, Any]) -> WebSe
 
 @click.command("serve")
 @click.argument("collection", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free port.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all.")
-@click.option("--proxy", metavar="ADDRESSES", default="", help="Proxies whose X-Forwarded-For is believed.")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that answer.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="0 takes any free port.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on; 0.0.0.0 for all.")
+@click.option(
+    "--proxy", metavar="ADDRESSES", default="", show_default=False, help="Proxies whose X-Forwarded-For is believed."
+)
+@click.option("--workers", type=click.IntRange(1, 64), default=1, help="Processes that answer.")
 @click.option("--log-json", is_flag=True, help="Write the log as JSON, an object on each line.")
 @add_web_options
 @model_options

@@ -31,7 +31,6 @@ OUTPUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
     metavar="NAME[:SET=VALUE,…]",
     multiple=True,
     default=("optimal",),
-    show_default=True,
     help="relevance, random, fairco, amortised or optimal. May be repeated, to compare.",
 )
 @click.option("--groups", metavar="FILE", type=InputFile(exists=True), help="CSV: item,group or item,group,share.")
@@ -39,25 +38,23 @@ OUTPUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
     "--target",
     metavar="WORD|FILE",
     default="relevant",
-    show_default=True,
     help="Shares that groups should have: relevant, population, equal, or CSV: group,share.",
 )
 @click.option(
     "--window", type=FiniteRange(min=0, min_open=True), help="Requests (or time) after which a request is forgotten."
 )
 @click.option("--half-life", type=FiniteRange(min=0, min_open=True), help="Requests (or time) in which weights halve.")
-@click.option("--attention", default="log", show_default=True, help=f"Attention by rank: {ATTENTION}.")
+@click.option("--attention", default="log", help=f"Attention by rank: {ATTENTION}.")
 @click.option(
     "--exposure",
     type=click.Choice(["position", "impact"]),
     default="position",
-    show_default=True,
     help="Attention of the rank, or attention × relevance.",
 )
 @settings_option("A setting of the policy.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
-@click.option("--blocks", type=click.IntRange(1, 1000), default=20, show_default=True, help="Blocks for intervals.")
-@click.option("--server", default="main", show_default=True, help="Name under which sums are kept.")
+@click.option("--seed", type=SEED, default=0, help="Same seed, same bytes.")
+@click.option("--blocks", type=click.IntRange(1, 1000), default=20, help="Blocks for intervals.")
+@click.option("--server", default="main", help="Name under which sums are kept.")
 @click.option(
     "--state",
     "states",
@@ -76,9 +73,7 @@ OUTPUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 )
 @click.option("-o", "--output", metavar="FILE", type=OUTPUT, help="Rankings: JSON lines, or TSV by the ending.")
 @click.option("--plot", metavar="FILE", type=OUTPUT, help="Figure over time: .svg, .pdf or .png.")
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the measures."
-)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", help="Format of the measures.")
 @click.option("--force", is_flag=True, help="Overwrite output files.")
 def command(
     requests: Path | None,

@@ -20,16 +20,9 @@ from evenrank.cli.talk import say
 @click.option("--wiki", metavar="URL", required=True, help="The wiki's address, e.g. https://en.wikipedia.org/")
 @click.option("--api", metavar="URL", help="Address of its api.php.  [default: below the wiki's address]")
 @click.option("--contact", required=True, help="Your e-mail or web address; every request to the wiki carries it.")
-@click.option(
-    "--every",
-    "every_seconds",
-    type=Duration(),
-    default="1h",
-    show_default=True,
-    help="Time between updates: 30m, 1h, 1d.",
-)
+@click.option("--every", "every_seconds", type=Duration(), default="1h", help="Time between updates: 30m, 1h, 1d.")
 @click.option("--since", metavar="TIME", help="First change to take.  [default: where the last run ended]")
-@click.option("--most", type=click.IntRange(min=500), default=50_000, show_default=True, help="Pages of one update.")
+@click.option("--most", type=click.IntRange(min=500), default=50_000, help="Pages of one update.")
 @click.option("--rounds", "n_rounds", type=click.IntRange(min=1), help="End after so many updates.  [default: never]")
 @click.option("--metrics", type=NamedPath(path_type=Path), help="Keep metrics for Prometheus in this text file.")
 def command(folder: Path, wiki: str, api: str | None, contact: str, metrics: Path | None, **options: Any) -> None:

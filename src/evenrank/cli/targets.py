@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @click.command("targets")
 @click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--task", type=click.Choice([1, 2]), default=1, show_default=True)
+@click.option("--task", type=click.Choice([1, 2]), default=1)
 @scoring_options()
-@click.option("--format", "form", type=click.Choice(["tsv", "json"]), default="tsv", show_default=True)
+@click.option("--format", "form", type=click.Choice(["tsv", "json"]), default="tsv")
 def command(collection: Path, task: Task, options: ScoringOptions, form: str) -> None:
     """Print the target of each judged topic: one row per topic, one column per group.
 

@@ -28,42 +28,29 @@ def command() -> None:
 @click.option("--banners", is_flag=True, help="Projects by the banners on the talk pages of the dump.")
 @click.option("--categories", is_flag=True, help="Categories of the dump as projects.")
 @click.option("--api", metavar="URL", help="A running wiki's api.php; its projects are found by their banners.")
-@click.option("--contact", metavar="TEXT", default="", help="E-mail or web address that wikis ask for, with --api.")
 @click.option(
-    "--prefix", default="WikiProject", show_default=True, help="What names of banners and projects begin with."
+    "--contact",
+    metavar="TEXT",
+    default="",
+    show_default=False,
+    help="E-mail or web address that wikis ask for, with --api.",
 )
-@click.option("--depth", type=click.IntRange(0, 3), default=0, show_default=True, help="Levels of subcategories.")
-@click.option(
-    "--topics", "n_topics", type=click.IntRange(min=1), default=100, show_default=True, help="Topics to make."
-)
-@click.option(
-    "--held-out", type=FiniteRange(0.0, 1.0), default=0.5, show_default=True, help="Share of topics that are held out."
-)
-@click.option(
-    "--min-pages", type=click.IntRange(min=1), default=20, show_default=True, help="Fewest pages of a project."
-)
-@click.option(
-    "--recent", type=FiniteRange(0.0, 1.0), default=0.1, show_default=True, help="Share of taggings that are recent."
-)
-@click.option(
-    "--min-recent",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    help="Fewest recent taggings of a project.",
-)
+@click.option("--prefix", default="WikiProject", help="What names of banners and projects begin with.")
+@click.option("--depth", type=click.IntRange(0, 3), default=0, help="Levels of subcategories.")
+@click.option("--topics", "n_topics", type=click.IntRange(min=1), default=100, help="Topics to make.")
+@click.option("--held-out", type=FiniteRange(0.0, 1.0), default=0.5, help="Share of topics that are held out.")
+@click.option("--min-pages", type=click.IntRange(min=1), default=20, help="Fewest pages of a project.")
+@click.option("--recent", type=FiniteRange(0.0, 1.0), default=0.1, help="Share of taggings that are recent.")
+@click.option("--min-recent", type=click.IntRange(min=0), default=1, help="Fewest recent taggings of a project.")
 @click.option(
     "--max-overlap",
     type=FiniteRange(0.0, 1.0),
     default=0.5,
-    show_default=True,
     help="Largest share of a project's pages that a more active one may have.",
 )
-@click.option(
-    "--keywords", "n_keywords", type=click.IntRange(min=1), default=10, show_default=True, help="Keywords each."
-)
+@click.option("--keywords", "n_keywords", type=click.IntRange(min=1), default=10, help="Keywords each.")
 @click.option("--only", multiple=True, metavar="TITLE", help="Choose from this project; may be repeated.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--seed", type=SEED, default=0, help="Same seed, same bytes.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that read the corpus.  [default: this one]")
 def make_command(
     folder: Path,

@@ -25,16 +25,14 @@ SHARE = FiniteRange(0.0, 1.0, min_open=True, max_open=True)
 @click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-m", "--measure", help="Measure that orders the runs.  [default: Score, or EE-L in Task 2]")
-@click.option("--resamples", "n_resamples", type=click.IntRange(10, 1_000_000), default=N_RESAMPLES, show_default=True)
-@click.option("--power", type=SHARE, default=0.8, show_default=True, help="Power of a detectable difference.")
-@click.option("--level", type=SHARE, default=0.05, show_default=True, help="Significance level of the tests.")
+@click.option("--resamples", "n_resamples", type=click.IntRange(10, 1_000_000), default=N_RESAMPLES)
+@click.option("--power", type=SHARE, default=0.8, help="Power of a detectable difference.")
+@click.option("--level", type=SHARE, default=0.05, help="Significance level of the tests.")
 @JUDGMENTS
 @click.option("--pool", type=InputFile(exists=True), help="Pool of the topics.  [default: that of the runs]")
-@click.option(
-    "--draws", "n_draws", type=click.IntRange(1, 1000), default=N_DRAWS, show_default=True, help="With wrong groups."
-)
+@click.option("--draws", "n_draws", type=click.IntRange(1, 1000), default=N_DRAWS, help="With wrong groups.")
 @click.option("--topics-only", is_flag=True, help="Resample topics, and change nothing else.")
-@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0)
 @scoring_options(*DEPTHS)
 @FORMAT
 def command(

@@ -17,20 +17,18 @@ from evenrank.cli.talk import say, warn
 
 @click.command("tune")
 @click.argument("folder", metavar="[DIR]", type=FOLDER, required=False)
-@click.option("--policy", metavar="NAME", default="optimal", show_default=True, help="The policy to tune.")
-@click.option("--task", type=click.Choice([1, 2]), default=1, show_default=True)
+@click.option("--policy", metavar="NAME", default="optimal", help="The policy to tune.")
+@click.option("--task", type=click.Choice([1, 2]), default=1)
 @click.option(
     "--budget",
     type=click.IntRange(min=1),
     default=24,
-    show_default=True,
     help="Combinations of settings that may be tried on all training queries.",
 )
 @click.option(
     "--method",
     type=click.Choice(["random", "halving"]),
     default="random",
-    show_default=True,
     help="random: each combination on all queries; halving: three times as many on few queries, of which the best "
     "third continues, at the same cost.",
 )
@@ -45,13 +43,13 @@ from evenrank.cli.talk import say, warn
 )
 @PROTOCOL
 @TARGET
-@click.option("--model", default="untrained", show_default=True, help="Relevance model, as for `rank`.")
+@click.option("--model", default="untrained", help="Relevance model, as for `rank`.")
 @click.option("--run", "run_path", metavar="RUN", type=TABLE, help="Own data instead of DIR: items as for `rerank`.")
 @click.option("--groups", metavar="FILE", type=TABLE, help="Own data: groups of the items.")
 @click.option("--qrels", metavar="FILE", type=TABLE, help="Own data: relevance to score by.")
 @click.option("-k", "length", type=click.IntRange(min=1), help="Own data: items of a ranking.  [default: all]")
 @click.option("--rankings", type=click.IntRange(1, 100_000), default=1, help="Own data: rankings of each query.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same trials.")
+@click.option("--seed", type=SEED, default=0, help="Same seed, same trials.")
 @WORKERS
 @click.option(
     "--cache",

@@ -43,7 +43,6 @@ class FrankWolfe(CheckedPolicy):
 
     name: ClassVar[str] = "frank-wolfe"
     tasks: ClassVar[tuple[Task, ...]] = (2,)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = (
         "Do, Corbett-Davies, Atif and Usunier, Two-sided fairness in rankings via Lorenz dominance, NeurIPS 2021; "
         "online form: Usunier, Do and Dohmatob, Fast online ranking with fairness of exposure, FAccT 2022"
@@ -155,7 +154,6 @@ class Expohedron(CheckedPolicy):
 
     name: ClassVar[str] = "expohedron"
     tasks: ClassVar[tuple[Task, ...]] = (2,)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = (
         "Kletti, Renders and Loiseau, Introducing the expohedron for efficient Pareto-optimal fairness-utility "
         "amortizations in repeated rankings, WSDM 2022"
@@ -218,7 +216,6 @@ class PLRank(CheckedPolicy):
 
     name: ClassVar[str] = "pl-rank"
     tasks: ClassVar[tuple[Task, ...]] = (2,)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = (
         "Oosterhuis, Computationally efficient optimization of Plackett-Luce ranking models for relevance and "
         "fairness, SIGIR 2021"

@@ -29,7 +29,7 @@ from evenrank.policies.policy import (
     ignores_unknown,
     settings_of,
 )
-from evenrank.policies.relevance import relevance_order, scaled
+from evenrank.policies.relevance import relevance_order, scaled, shown_share
 
 
 class ExposureGap:
@@ -174,13 +174,6 @@ def page_features(candidates: Candidates, target: EstimatedTarget, request: Requ
             of_type.T[page_type],
         ]
     )
-
-
-def shown_share(rows: NDArray[np.float64], candidates: Candidates, request: Request) -> NDArray[np.float64]:
-    """The share of exposure that the order by relevance gives to each group."""
-    first = relevance_order(candidates)[: request.length]
-    exposure = request.weights(len(first)) @ rows[candidates.alignment.page_type[first]]
-    return np.asarray(exposure / max(float(exposure.sum()), 1e-12))
 
 
 def page_grades(topic: TrainingTopic, request: Request) -> NDArray[np.int64]:

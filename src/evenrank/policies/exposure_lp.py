@@ -12,6 +12,8 @@ from evenrank.core.allowed import Weight
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
+from evenrank.policies.optimal.permutohedron import best_ranking
+from evenrank.policies.optimal.solver import mean_exposure
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 
 SMALL = 1e-9
@@ -40,7 +42,6 @@ class ExposureLP(CheckedPolicy):
 
     name: ClassVar[str] = "exposure-lp"
     tasks: ClassVar[tuple[Task, ...]] = (2,)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "Singh and Joachims, Fairness of exposure in rankings, KDD 2018"
 
     penalty: Weight = 10.0
@@ -58,8 +59,9 @@ class ExposureLP(CheckedPolicy):
         found, shares, least = self._solve(utility, groups, wanted, weights)
         counts = _whole_numbers(shares / shares.sum(), request.n_rankings)
         places = np.repeat(found, counts, axis=0)[rng.permutation(request.n_rankings)]
-        missed, relevance = _achieved(places, utility, groups, wanted, weights)
-        cost = self.penalty * missed - relevance
+        exposure = mean_exposure(places, weights, len(utility))
+        missed = float(np.abs(wanted - exposure @ groups).sum())
+        cost = self.penalty * missed - float(exposure @ utility)
         certificate = {
             "objective": cost,
             "lower_bound": min(least, cost),
@@ -81,7 +83,7 @@ class ExposureLP(CheckedPolicy):
 
         n_groups = len(wanted)
         missed = np.hstack([np.eye(n_groups), -np.eye(n_groups)])
-        rankings = [_best_first(utility, len(weights))]
+        rankings = [best_ranking(utility, len(weights))]
         least, best = -np.inf, None
         while True:
             exposure = np.array([weights @ groups[ranking] for ranking in rankings])
@@ -103,7 +105,7 @@ class ExposureLP(CheckedPolicy):
             centre = duals if best is None else SMOOTHING * best + (1.0 - SMOOTHING) * duals
             for prices in (centre, duals):
                 value = utility + groups @ prices
-                ranking = _best_first(value, len(weights))
+                ranking = best_ranking(value, len(weights))
                 bound = float(wanted @ prices) - float(weights @ value[ranking])
                 if bound > least:
                     least, best = bound, prices
@@ -114,23 +116,6 @@ class ExposureLP(CheckedPolicy):
             if is_done or reduced >= -SMALL or len(rankings) >= MOST_COLUMNS:
                 return np.array(rankings, np.intp), np.maximum(solved.x[: len(rankings)], 0.0), least
             rankings.append(ranking)
-
-
-def _best_first(values: NDArray[np.float64], length: int) -> NDArray[np.intp]:
-    """The pages of the highest values, highest first; ties in the order of the candidates."""
-    return np.asarray(np.argsort(-values, kind="stable")[:length], np.intp)
-
-
-def _achieved(
-    places: NDArray[np.intp],
-    utility: NDArray[np.float64],
-    groups: NDArray[np.float64],
-    wanted: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> tuple[float, float]:
-    """Missed group exposure and utility of rankings, per ranking, as the program counts them."""
-    exposure = np.bincount(places.reshape(-1), np.tile(weights, len(places)), minlength=len(utility)) / len(places)
-    return float(np.abs(wanted - exposure @ groups).sum()), float(exposure @ utility)
 
 
 def _whole_numbers(shares: NDArray[np.float64], total: int) -> NDArray[np.intp]:

@@ -47,7 +47,6 @@ def _policy_class(function: PolicyFunction, name: str, tasks: tuple[Task, ...], 
     members = {
         "name": name,
         "tasks": tasks,
-        "paper_runs": (),
         "citation": citation or f"{function.__module__}.{function.__qualname__}",
         "rank": rank,
         "function": staticmethod(function),

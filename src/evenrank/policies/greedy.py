@@ -153,7 +153,6 @@ class Greedy(CheckedPolicy):
 
     name: ClassVar[str] = "greedy"
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = (
         "greedy maximisation of an expected measure, as Wang and Zhu, Portfolio theory of information retrieval, SIGIR "
         "2009, for diversity; here of the track's measures"

@@ -58,6 +58,13 @@ def _texts(value: str | tuple[str, ...]) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _inner(text: str, task: Task) -> Policy:
+    """The policy that a setting names."""
+    from evenrank.policies.registry import make_policy
+
+    return make_policy(text, task)
+
+
 def rank_among(
     policy: Policy,
     chosen: NDArray[np.intp],
@@ -89,10 +96,8 @@ class Filter(CheckedPolicy):
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
     ) -> Rankings:
-        from evenrank.policies.registry import make_policy
-
         chosen = relevance_order(candidates)[: max(self.keep, request.length)]
-        return rank_among(make_policy(self.then, request.task), chosen, candidates, target, request, rng)
+        return rank_among(_inner(self.then, request.task), chosen, candidates, target, request, rng)
 
 
 @dataclass(frozen=True)
@@ -112,12 +117,10 @@ class Union(CheckedPolicy):
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
     ) -> Rankings:
-        from evenrank.policies.registry import make_policy
-
-        rankers = [make_policy(ranker, request.task) for ranker in self.rankers]
+        rankers = [_inner(ranker, request.task) for ranker in self.rankers]
         lists = [ranker.rank(candidates, target, request, rng).positions for ranker in rankers]
         chosen = np.unique(np.concatenate([positions.reshape(-1) for positions in lists]))
-        return rank_among(make_policy(self.then, request.task), chosen, candidates, target, request, rng)
+        return rank_among(_inner(self.then, request.task), chosen, candidates, target, request, rng)
 
 
 @dataclass(frozen=True)
@@ -136,9 +139,7 @@ class BestOf(CheckedPolicy):
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
     ) -> Rankings:
-        from evenrank.policies.registry import make_policy
-
-        lists = [make_policy(ranker, request.task).rank(candidates, target, request, rng) for ranker in self.rankers]
+        lists = [_inner(ranker, request.task).rank(candidates, target, request, rng) for ranker in self.rankers]
         depth = lists[0].positions.shape[1]
         if not depth:
             return lists[0]
@@ -189,7 +190,6 @@ class Fusion(CheckedPolicy):
 
     name: ClassVar[str] = "fusion"
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "Fox and Shaw, CombSUM and CombMNZ, TREC-2 1993; Cormack et al., RRF, SIGIR 2009"
 
     policy: InnerPolicy = "exposure-disparity"
@@ -202,9 +202,7 @@ class Fusion(CheckedPolicy):
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
     ) -> Rankings:
-        from evenrank.policies.registry import make_policy
-
-        inner = make_policy(self.policy, request.task)
+        inner = _inner(self.policy, request.task)
         lists = [inner.rank(*view, request, rng).positions for view in by_dimension(candidates, target)]
         length = min(request.length, len(candidates))
         fused = [fuse(rows, len(candidates), self.method, self.k)[:length] for rows in zip(*lists, strict=True)]
@@ -217,7 +215,6 @@ class Inferred(CheckedPolicy):
 
     name: ClassVar[str] = "inferred"
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     needs_beliefs: ClassVar[bool] = True
     citation: ClassVar[str] = "the track's overview: attributes of pages may be known or inferred"
 
@@ -228,9 +225,7 @@ class Inferred(CheckedPolicy):
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
     ) -> Rankings:
-        from evenrank.policies.registry import make_policy
-
-        policy = make_policy(self.policy, request.task)
+        policy = _inner(self.policy, request.task)
         beliefs = candidates.beliefs
         if beliefs is not None:
             candidates, target = replace(candidates, alignment=beliefs.alignment, beliefs=None), beliefs.target

@@ -176,6 +176,7 @@ class CheckedPolicy:
     """A policy whose settings are checked, when it is made, against what their types declare."""
 
     name: ClassVar[str]
+    paper_runs: ClassVar[tuple[str, ...]] = ()
 
     def faults(self) -> Iterable[str]:
         """What no single type can declare, such as settings that do not fit each other; their types may be wrong."""
@@ -190,6 +191,7 @@ class PolicyByTask:
     """One name for policies of several tasks, each with settings of its own; the task of a request says which ranks."""
 
     name: ClassVar[str]
+    paper_runs: ClassVar[tuple[str, ...]] = ()
     of_task: ClassVar[Mapping[Task, type[Policy]]]
     """The policy of each task; its fields are the settings."""
     former_settings: ClassVar[Mapping[str, str]] = {}

@@ -25,8 +25,15 @@ def repeat_ranking(ranking: NDArray[np.intp], request: Request) -> Rankings:
     return Rankings(np.tile(ranking[: request.length], (request.n_rankings, 1)))
 
 
+def shown_share(rows: NDArray[np.float64], candidates: Candidates, request: Request) -> NDArray[np.float64]:
+    """The share of exposure that the order by relevance gives to each group."""
+    first = relevance_order(candidates)[: request.length]
+    exposure = request.weights(len(first)) @ rows[candidates.alignment.page_type[first]]
+    return np.asarray(exposure / max(float(exposure.sum()), 1e-12))
+
+
 @dataclass(frozen=True)
-class Relevance:
+class Relevance(CheckedPolicy):
     """Pages by falling probability of relevance; in Task 2 every editor sees the same list."""
 
     name: ClassVar[str] = "relevance"
@@ -117,7 +124,6 @@ class EpsilonGreedy(CheckedPolicy):
 
     name: ClassVar[str] = "epsilon-greedy"
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "Feng and Shah, Has CEO gender bias really been fixed?, AAAI 2022 (ε-greedy)"
 
     epsilon: Share = 0.1

@@ -12,7 +12,7 @@ from evenrank.core.allowed import Range
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request, counted_rows
-from evenrank.policies.relevance import relevance_order, repeat_ranking
+from evenrank.policies.relevance import relevance_order, repeat_ranking, shown_share
 
 ADJUSTING_STEPS = 34
 """Bisections of the significance: the minima are whole numbers, so more would change none of them."""
@@ -74,7 +74,6 @@ class FaIr(CheckedPolicy):
 
     name: ClassVar[str] = "fa-ir"
     tasks: ClassVar[tuple[Task, ...]] = (1,)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "Zehlike et al., FA*IR: a fair top-k ranking algorithm, CIKM 2017"
 
     significance: Annotated[float, Range(above=0.0, below=1.0)] = 0.1
@@ -90,19 +89,17 @@ class FaIr(CheckedPolicy):
         length = min(request.length, len(order))
         if not length:
             return repeat_ranking(order, request)
-        is_protected, share = self._protected(candidates, target, request, order[:length])
+        is_protected, share = self._protected(candidates, target, request)
         of_prefix = adjusted_significance(length, share, self.significance) if self.adjusted else self.significance
         places = order_with_minimum(is_protected[order], least_protected(length, share, of_prefix))
         return repeat_ranking(order[places], request)
 
     def _protected(
-        self, candidates: Candidates, target: EstimatedTarget, request: Request, head: NDArray[np.intp]
+        self, candidates: Candidates, target: EstimatedTarget, request: Request
     ) -> tuple[NDArray[np.bool_], float]:
         """FA*IR knows one protected group: here all groups that the order by relevance shows less than wanted."""
         rows = counted_rows(candidates, target, request)
-        exposure = request.weights(len(head)) @ rows[candidates.alignment.page_type[head]]
-        shown = exposure / max(float(exposure.sum()), 1e-12)
-        is_under = target.values > shown
+        is_under = target.values > shown_share(rows, candidates, request)
         wanted = float(target.values[is_under].sum())
         of_type = rows[:, is_under].sum(axis=1) > 0.5 * np.maximum(rows.sum(axis=1), 1e-12)
         return np.asarray(of_type[candidates.alignment.page_type]), min(max(wanted, 0.0), 1.0)
@@ -147,12 +144,11 @@ def constrained_sort(
 
 
 @dataclass(frozen=True)
-class DetConstSort:
+class DetConstSort(CheckedPolicy):
     """Every prefix has its minimum of every group; each page counts for the one group of it that is wanted most."""
 
     name: ClassVar[str] = "det-const-sort"
     tasks: ClassVar[tuple[Task, ...]] = (1,)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "Geyik et al., Fairness-aware ranking in search and recommendation (LinkedIn), KDD 2019"
 
     def rank(

@@ -122,7 +122,6 @@ class PlackettLuce(CheckedPolicy):
 
     name: ClassVar[str] = "plackett-luce"
     tasks: ClassVar[tuple[Task, ...]] = (2,)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     near_runs: ClassVar[tuple[str, ...]] = ("PL_IRLab_05", "PL_IRLab_07")
     near_because: ClassVar[str] = "no paper describes them; their names are read as balance=0.5 and balance=0.7"
     citation: ClassVar[str] = "Plackett, The analysis of permutations, 1975; two stages as in the track's overview"

@@ -74,7 +74,6 @@ class OptimalList(CheckedPolicy):
 
     name: ClassVar[str] = "optimal"
     tasks: ClassVar[tuple[Task, ...]] = (1,)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "AWRF: Sapiezynski et al. 2019; Frank–Wolfe: Jaggi, ICML 2013"
     untuned: ClassVar[tuple[str, ...]] = ("min_precision", "precision_rank", "log_base", "proof")
 

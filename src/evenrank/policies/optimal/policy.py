@@ -16,7 +16,6 @@ class Optimal(PolicyByTask):
 
     name: ClassVar[str] = "optimal"
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = f"Task 1: {OptimalList.citation}. Task 2: {OptimalSequence.citation}"
     former_settings: ClassVar[Mapping[str, str]] = {
         "floor": "every page may fill a group, and counts with its probability of relevance",

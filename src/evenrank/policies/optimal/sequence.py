@@ -88,7 +88,6 @@ class OptimalSequence(CheckedPolicy):
 
     name: ClassVar[str] = "optimal"
     tasks: ClassVar[tuple[Task, ...]] = (2,)
-    paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = (
         "Expected exposure: Diaz et al. 2020 (doi:10.1145/3340531.3411962); "
         "optimising over the exposures that rankings can give: Kletti, Renders and Loiseau, the Expohedron, WSDM 2022; "
