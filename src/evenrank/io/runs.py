@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Iterable
 from dataclasses import replace
@@ -106,6 +105,8 @@ def write_run(run: Run, path: str | os.PathLike[str], form: str = "track") -> No
     text = WRITERS[form](run)
     with atomic_file(path) as file:
         if str(path).endswith(".gz"):
+            import gzip
+
             with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
                 packed.write(text)
         else:
