@@ -414,8 +414,8 @@ def test_spaces(tmp_path: Path, files: ImportFiles) -> None:
 
 def test_opens_by_memory_map(tmp_path: Path, files: ImportFiles) -> None:
     collection = import_collection(tmp_path / "c", files)
-    assert isinstance(collection.page_ids, np.memmap)
-    assert all(isinstance(mask, np.memmap) for mask in collection.masks.values())
+    assert isinstance(collection.page_ids.base, np.memmap)
+    assert all(isinstance(mask.base, np.memmap) for mask in collection.masks.values())
 
 
 def test_files_of_2022_are_taken_as_they_are(tmp_path: Path) -> None:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
@@ -86,11 +84,14 @@ class InputFile(NamedPath):
             return super().convert(value, param, ctx)
         if ctx.meta.get(__name__):
             self.fail("standard input (-) is named twice, and can be read once.", param, ctx)
+        from shutil import copyfileobj
+        from tempfile import TemporaryDirectory
+
         ctx.meta[__name__] = True
         folder = ctx.with_resource(TemporaryDirectory(prefix="evenrank-"))
         path = Path(folder) / "stdin"
         with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+            copyfileobj(sys.stdin.buffer, file)
         return path
 
 

@@ -18,7 +18,7 @@ def distinct(values: NDArray[T]) -> NDArray[T]:
 
 def distinct_places(values: NDArray[T]) -> tuple[NDArray[T], NDArray[np.intp]]:
     """The different values, ascending, and the place of each value among them."""
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     is_new = _is_new(values[order])
     place = np.empty(len(values), np.intp)
     place[order] = np.cumsum(is_new) - 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -112,7 +111,16 @@ def link_or_copy(source: Path, path: Path) -> None:
     try:
         os.link(source, path)
     except OSError:
-        shutil.copyfile(source, path)
+        from shutil import copyfile
+
+        copyfile(source, path)
+
+
+def remove_tree(folder: FilePath) -> None:
+    """Remove a folder and all that is in it, as far as that can be done."""
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=True)
 
 
 def sync_tree(folder: Path) -> None:
@@ -148,7 +156,7 @@ def _swap(fresh: Path, path: Path) -> None:
         old = _name_temporary(path)
         os.replace(path, old)
         os.replace(fresh, path)
-        shutil.rmtree(old, ignore_errors=True)
+        remove_tree(old)
     sync_folder(path.parent)
 
 
@@ -184,7 +192,7 @@ def remove_stale(path: Path) -> None:
             if found is None or entry.name in _LIVE or _is_running(int(found[1])):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path, ignore_errors=True)
+                remove_tree(entry.path)
             else:
                 os.unlink(entry.path)
 
@@ -232,7 +240,7 @@ def temporary_folder(path: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
 
 
 def temporary_file(path: Path) -> tuple[int, str]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from evenrank.io.assumptions import Assumptions
     from evenrank.trec.published_target import PublishedLayout
 
+Number = TypeVar("Number", bound=np.generic)
 MOST_TOPICS_WITH_TIES = 14
 """Topics up to which a resample may be all of them in another order; with more, one set of 9,999 in fifty has any."""
 COMPANY = "intervals depend on which other runs are scored in the same call, as in the published tables"
@@ -192,7 +193,8 @@ class _Evaluation:
 
     def _scores(self, run: Run) -> tuple[dict[int, dict[str, float]], list[str]]:
         """Scores by topic, and notes on what was left out."""
-        ranked = scored_pages(run, self.collection, self.protocol, self.space)
+        rows_of_pages = self.collection.rows_of(run.pages)
+        ranked = scored_pages(run, self.collection, self.protocol, self.space, rows_of_pages)
         notes: list[str] = []
         unknown = sorted(topic for topic in ranked if topic not in self.collection.topic_by_id)
         notes += [
@@ -212,7 +214,7 @@ class _Evaluation:
         elif bare:
             shown = "relevant page of a group" if self.protocol.relevant_exposure else "page of a group"
             notes.append(f"topics whose rankings show no {shown}, EE-D and EE-R are 0: {listed(bare)}")
-        notes += run_notes(run, self.collection, self.protocol, list(scores))
+        notes += run_notes(run, rows_of_pages, self.protocol, list(scores))
         notes += value_notes(scores, self.measures[run.task])
         return scores, notes
 
@@ -233,6 +235,7 @@ class _Evaluation:
         answered = {topic for topic in ranked if topic in self.collection.topic_by_id}
         splits = {self.collection.topic_by_id[topic].split for topic in answered}
         wanted = {t.id for t in self.collection.topics if t.split in splits and len(t.rel_docs)}
+        self.collection.look_up_relevant(self.collection.topic_by_id[topic] for topic in sorted(wanted))
         missing = sorted(topic for topic in wanted - answered if self._is_judged(topic, run))
         if missing:
             how = "left out of the means" if self.protocol.missing_topic == "skipped" else "scored as empty"
@@ -346,13 +349,13 @@ def judged_part(run: Run, collection: Collection) -> Run:
     return without_unjudged(run, judged | {topic: run.pages[topic_of_page == topic] for topic in unsaid})
 
 
-def run_notes(run: Run, collection: Collection, protocol: Protocol, topics: Sequence[int]) -> list[str]:
-    """Notes on the rankings of the topics that are scored."""
+def run_notes(run: Run, rows_of_pages: NDArray[np.intp], protocol: Protocol, topics: Sequence[int]) -> list[str]:
+    """Notes on the rankings of the topics that are scored; pages outside the collection have the row −1."""
     is_scored = np.isin(run.topic_ids, np.array(topics, np.int64))
     return [
         *_missing_rankings(run, protocol, topics),
         *_short_rankings(run, protocol, is_scored),
-        *_strange_pages(run, collection, protocol, is_scored),
+        *_strange_pages(run, rows_of_pages, protocol, is_scored),
         *_repeated_pages(run, protocol, is_scored),
         *_other_protocol(run, protocol),
     ]
@@ -402,29 +405,31 @@ def _short_rankings(run: Run, protocol: Protocol, is_scored: NDArray[np.bool_]) 
     return [f"rankings with fewer than the {depth} pages that are scored: {counts}"]
 
 
-def _strange_pages(run: Run, collection: Collection, protocol: Protocol, is_scored: NDArray[np.bool_]) -> list[str]:
-    pages = _pages_of(run, is_scored)
-    n_strange = len(pages) - int(collection.has_pages(pages).sum())
+def _strange_pages(
+    run: Run, rows_of_pages: NDArray[np.intp], protocol: Protocol, is_scored: NDArray[np.bool_]
+) -> list[str]:
+    rows = _of_rankings(rows_of_pages, run, is_scored)
+    n_strange = int((rows < 0).sum())
     if not n_strange:
         return []
-    note = f"ranked pages that are not in the collection: {n_strange:,} of {len(pages):,}; "
+    note = f"ranked pages that are not in the collection: {n_strange:,} of {len(rows):,}; "
     note += OF_UNLISTED[protocol.unlisted_page]
-    return [note + (" (is this a run of another collection?)" if n_strange > STRANGE_SHARE * len(pages) else "")]
+    return [note + (" (is this a run of another collection?)" if n_strange > STRANGE_SHARE * len(rows) else "")]
 
 
 def _repeated_pages(run: Run, protocol: Protocol, is_scored: NDArray[np.bool_]) -> list[str]:
     if protocol.repeated_page == "rejected":
         return []
-    pages = _pages_of(run, is_scored)
+    pages = _of_rankings(run.pages, run, is_scored)
     n_repeated = count_repeats(pages, np.diff(run.starts)[is_scored])
     if not n_repeated:
         return []
     return [f"pages that appear again in the same ranking: {n_repeated:,} of {len(pages):,}; each counts every time"]
 
 
-def _pages_of(run: Run, is_chosen: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """The pages of the chosen rankings, ranking after ranking."""
-    return run.pages if is_chosen.all() else run.pages[np.repeat(is_chosen, np.diff(run.starts))]
+def _of_rankings(values: NDArray[Number], run: Run, is_chosen: NDArray[np.bool_]) -> NDArray[Number]:
+    """What runs beside the pages of a run, for the chosen rankings alone."""
+    return values if is_chosen.all() else values[np.repeat(is_chosen, np.diff(run.starts))]
 
 
 def _other_protocol(run: Run, protocol: Protocol) -> list[str]:

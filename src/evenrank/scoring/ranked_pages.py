@@ -29,8 +29,14 @@ class RankedPages:
     alignment: Alignment | SparseAlignment
 
 
-def scored_pages(run: Run, collection: Collection, protocol: Protocol, space: GroupSpace) -> dict[int, RankedPages]:
-    """The scored pages of a run by topic."""
+def scored_pages(
+    run: Run,
+    collection: Collection,
+    protocol: Protocol,
+    space: GroupSpace,
+    rows: NDArray[np.intp] | None = None,
+) -> dict[int, RankedPages]:
+    """The scored pages of a run by topic; `rows` are those of all its pages, if they are known already."""
     _refuse_long(run, protocol)
     depth = protocol.task1_depth if run.task == 1 else protocol.task2_depth
     last = None if run.task == 1 else protocol.task2_rankings
@@ -40,10 +46,11 @@ def scored_pages(run: Run, collection: Collection, protocol: Protocol, space: Gr
     ranking_of = np.repeat(np.arange(run.n_rankings), lengths)
     firsts = np.cumsum(lengths) - lengths
     ranks = np.arange(len(ranking_of)) - np.repeat(firsts, lengths)
-    pages = run.pages[run.starts[ranking_of] + ranks]
+    scored = run.starts[ranking_of] + ranks
+    pages = run.pages[scored]
     if protocol.repeated_page == "rejected" and count_repeats(pages, lengths):
         _refuse_repeated(run, pages, ranking_of)
-    rows = collection.rows_of(pages)
+    rows = collection.rows_of(pages) if rows is None else rows[scored]
     missing = UNKNOWN_MASK if protocol.unlisted_page == "unknown" else 0
     alignment = align_pages(collection, rows, space, protocol, missing)
     by_topic = {}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TypeAlias
 
 from evenrank.core.protocol import Protocol
@@ -159,6 +157,8 @@ def csv_of(table: Table) -> str:
 
 
 def _delimited(table: Table, delimiter: str) -> str:
+    import csv
+
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
     is_interval = [any(isinstance(row[place], Interval) for row in table.rows) for place in range(len(table.columns))]
@@ -209,6 +209,13 @@ img {{ max-width: 100%; height: auto }}
 {body}
 </body></html>
 """
+
+
+def escape(text: str) -> str:
+    """A text within HTML."""
+    from html import escape as escaped  # with all named characters of HTML, which most commands do not need
+
+    return escaped(text)
 
 
 def page_of(title: str, body: Iterable[str]) -> str:

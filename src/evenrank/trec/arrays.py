@@ -36,7 +36,7 @@ def save_topics(folder: Path, topics: Sequence[Topic]) -> None:
 
 def load_topics(folder: Path) -> tuple[Topic, ...]:
     """The topics of `save_topics`; page lists are views of the memory map."""
-    pages = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in LISTS}
+    pages = {name: np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in LISTS}
     taken = dict.fromkeys(LISTS, 0)
     topics = []
     for record in orjson.loads((folder / "topics.json").read_bytes()):

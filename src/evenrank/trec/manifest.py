@@ -8,8 +8,6 @@ the only step by which readers get to see anything new. Data whose index is yet 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -20,7 +18,7 @@ from typing import Any
 import orjson
 
 from evenrank.errors import DamagedCollectionError, EvenrankError, NoCollectionError, input_error, reason_of
-from evenrank.io.atomic import write_json
+from evenrank.io.atomic import remove_tree, write_json
 from evenrank.io.locking import LOCK_NAME, locked_alone, no_leases, only_writer
 from evenrank.trec.arrays import TOPIC_FILES
 from evenrank.trec.checksums import FileFacts, record_checksum
@@ -275,11 +273,13 @@ def refuse_releases(folder: Path) -> None:
 
 
 def new_data_folder(folder: Path) -> Path:
+    from tempfile import mkdtemp
+
     refuse_releases(folder)
     try:
         for left in (*folder.glob(".data-*.tmp"), *folder.glob(".index-*.tmp"), *folder.glob(".index.tmp")):
-            shutil.rmtree(left, ignore_errors=True)
-        return Path(tempfile.mkdtemp(prefix=".data-", suffix=".tmp", dir=folder))
+            remove_tree(left)
+        return Path(mkdtemp(prefix=".data-", suffix=".tmp", dir=folder))
     except OSError as error:
         raise input_error(folder, 0, f"could not be made: {reason_of(error)}", "name another folder") from error
 
@@ -313,4 +313,4 @@ def remove_folder(old: Path) -> None:
     """Remove a folder of a collection, which is gone under its name at once."""
     doomed = old.with_name(f".{old.name}.tmp")
     os.replace(old, doomed)
-    shutil.rmtree(doomed, ignore_errors=True)
+    remove_tree(doomed)
