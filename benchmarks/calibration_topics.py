@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
 from evenrank.core.rng import derive
-from evenrank.retrieval.encode.dense import DenseScorer
+from evenrank.retrieval.encode.dense import DenseScorer, usual_encoders
 from evenrank.retrieval.encode.encoder import Encoder
 from evenrank.retrieval.engine.protocol import Hits
 from evenrank.retrieval.features import FeatureExtractor
@@ -123,10 +123,12 @@ def main() -> None:
     articles = load_articles()
     topics = load_topics({page.page_id for page in articles})
     engine = sample_engine(articles)
-    dense = None if options.no_dense else DenseScorer.open(engine, Encoder(), cache_folder())
-    if dense is not None:
-        dense.encode(engine.page_ids())
-    extractor = FeatureExtractor(lexical_model(engine), dense)
+    names = [] if options.no_dense else usual_encoders(None)
+    scorers = [DenseScorer.open(engine, Encoder(each), cache_folder()) for each in names]
+    for scorer in scorers:
+        scorer.encode(engine.page_ids())
+    dense, second = (*scorers, None, None)[:2]
+    extractor = FeatureExtractor(lexical_model(engine), dense, second=second)
     page_ids = engine.page_ids()
     settings = LearningSettings(seed=options.seed)
     formed = [topic for topic in form_topics(topics, articles, engine) if topic.sources]

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -47,18 +47,20 @@ class TestCollection:
     language: str
     pages: list[IndexPage]
     topics: list[Topic]
+    filed: list[IndexPage] = field(default_factory=list)
+    """The pages with their categories, which are the topics; empty for other collections."""
 
 
-def load_collections(name: str) -> list[TestCollection]:
-    """The collections behind a name: `categories`, `vaswani` or `cranfield`."""
+def load_collections(name: str, fewest: int = FEWEST_ARTICLES) -> list[TestCollection]:
+    """The collections behind a name: `categories` with at least so many articles, `vaswani` or `cranfield`."""
     if name != "categories":
         return [_from_ir_datasets(name)]
     spec = find_spec("gensim")
     folders = [Path(place) / GENSIM for place in (spec.submodule_search_locations or ())] if spec else []
-    return [_from_categories(path) for path in (*folders, LATGALIAN) if path.is_file()]
+    return [_from_categories(path, fewest) for path in (*folders, LATGALIAN) if path.is_file()]
 
 
-def _from_categories(path: Path) -> TestCollection:
+def _from_categories(path: Path, fewest: int) -> TestCollection:
     source = open_articles(path)
     names = site_names(source.site)
     filed = [IndexPage(*fields) for fields in page_fields(tuple(read_articles(source, FaultLog())), names)]
@@ -69,10 +71,10 @@ def _from_categories(path: Path) -> TestCollection:
     topics = [
         Topic(number, category, rel_docs=np.array(sorted(members), np.int32))
         for number, (category, members) in enumerate(sorted(under.items()), 1)
-        if FEWEST_ARTICLES <= len(members) < len(filed) / 3
+        if fewest <= len(members) < len(filed) / 3
     ]
     pages = [page._replace(categories="") for page in filed]
-    return TestCollection(f"categories of {path.name.partition('-')[0]}", names.language or "en", pages, topics)
+    return TestCollection(f"categories of {path.name.partition('-')[0]}", names.language or "en", pages, topics, filed)
 
 
 def _from_ir_datasets(name: str) -> TestCollection:
@@ -107,16 +109,22 @@ def average_precision(pages: Sequence[int], topic: Topic) -> float:
     return float(precision[is_hit].sum() / len(topic.rel_docs))
 
 
+def index_of(pages: Sequence[IndexPage], language: str) -> TantivyEngine:
+    """An index of the pages, in a folder that lives as long as the process."""
+    layout = replace(IndexLayout(), language=language)
+    engine = TantivyEngine.create(Path(tempfile.mkdtemp(prefix="evenrank-elsewhere-")) / "index", layout)
+    engine.add(pages)
+    engine.commit()
+    engine.close()
+    engine.refresh()
+    return engine
+
+
 def rankers(collection: TestCollection) -> dict[str, Ranker]:
     """bm25s, BM25 of tantivy over the text, the untrained search by words, and with the encoders on this machine."""
     import bm25s
 
-    layout = replace(IndexLayout(), language=collection.language)
-    engine = TantivyEngine.create(Path(tempfile.mkdtemp(prefix="evenrank-elsewhere-")) / "index", layout)
-    engine.add(collection.pages)
-    engine.commit()
-    engine.close()
-    engine.refresh()
+    engine = index_of(collection.pages, collection.language)
     page_ids = np.array([page.page_id for page in collection.pages])
     bm25 = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     bm25.index([engine.analyse("text", f"{p.title} {p.text}") for p in collection.pages], show_progress=False)

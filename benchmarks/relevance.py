@@ -235,22 +235,21 @@ def main() -> None:
     if not options.no_dense:
         dense = DenseScorer.open(engine, Encoder(), cache_folder())
         dense.encode(engine.page_ids())
-        extractors["learned with vectors"] = FeatureExtractor(lexical_model(engine), dense)
-        untrained = {"hybrid, untrained": extractors["learned with vectors"]}
+        usual = FeatureExtractor(lexical_model(engine), dense)
+        untrained = {"hybrid, untrained": usual}
         if find_model(E5) is not None:
             second = DenseScorer.open(engine, Encoder(EncoderSettings(E5)), cache_folder())
             second.encode(engine.page_ids())
-            untrained["hybrid, e5 alone"] = FeatureExtractor(lexical_model(engine), second)
-            untrained["hybrid, two encoders"] = FeatureExtractor(lexical_model(engine), dense, second=second)
+            usual = replace(usual, second=second)
+            untrained |= {"hybrid, e5 alone": replace(usual, dense=second, second=None), "hybrid, two encoders": usual}
+        extractors["learned with vectors"] = usual
         if options.cross:
             reader = PageReader.open(engine, CrossEncoder(options.device), cache_folder())
             untrained |= {
                 f"{name}, first {N_READ} read": replace(extractor, reader=reader, n_read=N_READ)
                 for name, extractor in untrained.items()
             }
-            extractors["learned with vectors and cross-encoder"] = FeatureExtractor(
-                lexical_model(engine), dense, reader
-            )
+            extractors["learned with vectors and cross-encoder"] = replace(usual, reader=reader)
         rows += [[model_arm(name, HybridModel(extractor))] for name, extractor in untrained.items()]
     rows += [learned_arms(name, extractor, topics, options.repeats) for name, extractor in extractors.items()]
     show_errors(show_table(rows, form_topics(topics, articles, engine)))

@@ -25,7 +25,7 @@ from evenrank.retrieval.model_choice import (
     UNTRAINED,
     choose_hybrid,
     choose_model,
-    index_encoder,
+    index_encoders,
     open_dense,
     open_reader,
     use_encoder,
@@ -166,6 +166,33 @@ def test_a_learned_model_keeps_to_its_encoder(
 
 
 @needs_encoder
+def test_a_model_learned_with_two_encoders(
+    small: Collection, lexical: LexicalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenrank.retrieval.features.N_ENCODED", 20)
+    used = [use_encoder(settings) for settings in (EncoderSettings(), EncoderSettings(pooling="mean"))]
+    dense, second = (open_dense(lexical.engine, each.settings, tmp_path) for each in used)
+    trained = train_on_topics(FeatureExtractor(lexical, dense, second=second), small.topics, SMALL)
+    assert [trained.state.encoder, trained.state.second] == used
+    example = trained.examples[0]
+    halves = {"topic_vector": 0.5, "second_topic_vector": 0.5, "title_vector": 0.25, "second_title_vector": 0.25}
+    wanted = sum(weight * example.features[name] for name, weight in {"words": 1.0, "people": 2.5, **halves}.items())
+    np.testing.assert_allclose(example.untrained_scores()[:20], wanted)
+    path = tmp_path / "two.json"
+    save(trained.state, path)
+    choice = choose_model(small, str(path))
+    assert [choice.encoder, choice.second] == used
+    found = choice.open(lexical, tmp_path).score(small.topics[0], 100)
+    assert np.isfinite(found.features["second_title_vector"]).sum() == 20
+    example = next(e for e in trained.examples if e.topic_id == small.topics[0].id and e.is_as_given)
+    np.testing.assert_allclose(found.scores, np.sort(trained.scores()[trained.examples.index(example)])[::-1])
+    with pytest.raises(EvenrankError, match="trained with two text encoders, so it takes no other one"):
+        choose_model(small, str(path), EncoderSettings(pooling="mean"))
+    with pytest.raises(EvenrankError, match="trained on vectors of --device cpu"):
+        choose_model(small, str(path), EncoderSettings(device="cuda"))
+
+
+@needs_encoder
 def test_an_index_records_the_arithmetic_of_its_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DenseScorer, "encode", lambda self, page_ids, label="": 0)  # the record, not the vectors
     collection = make_small(tmp_path / "collection", 4)
@@ -179,8 +206,8 @@ def test_an_index_records_the_arithmetic_of_its_vectors(tmp_path: Path, monkeypa
         choose_model(collection, "hybrid", EncoderSettings(device="cuda"))
     record = folder / "vectors.json"
     record.write_bytes(record.read_bytes().replace(b'"cpu"', b'"cuda"'))
-    assert index_encoder(folder, None) == EncoderSettings(device="cuda")
-    assert index_encoder(folder, EncoderSettings(device="cpu-float")).device == "cpu-float"
+    assert index_encoders(folder, None) == [EncoderSettings(device="cuda")]
+    assert index_encoders(folder, EncoderSettings(device="cpu-float"))[0].device == "cpu-float"
     with pytest.raises(EvenrankError, match="use --device cuda or cpu-float"):
         choose_model(collection, "hybrid", EncoderSettings())
     record.write_text("{}")

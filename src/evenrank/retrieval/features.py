@@ -57,7 +57,7 @@ class FeatureExtractor:
     reader: PageReader | None = None
     """Adds what a cross-encoder says of the best pages; without `dense` it is not asked."""
     second: DenseScorer | None = None
-    """A second text encoder, whose vectors and candidates join those of `dense`."""
+    """A second text encoder, whose vectors and candidates join those of `dense`; without that it is not asked."""
     n_read: int = N_READ_TO_LEARN
     """Pages that the cross-encoder reads."""
 

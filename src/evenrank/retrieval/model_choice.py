@@ -141,7 +141,7 @@ class ModelChoice:
     cross_encoder: str | None = None
     """Fingerprint of the cross-encoder; None without one."""
     second: UsedEncoder | None = None
-    """A second text encoder, of `hybrid` alone."""
+    """A second text encoder; None with one alone."""
     n_read: int = 0
     """Pages that the cross-encoder of `hybrid` reads."""
 
@@ -154,13 +154,11 @@ class ModelChoice:
         reader = None
         if used is not None and self.cross_encoder is not None:
             reader = open_reader(lexical.engine, index_folder, used.settings.device)
-        extractor = FeatureExtractor(lexical, dense, reader)
+        second = None if self.second is None else open_dense(lexical.engine, self.second.settings, index_folder)
+        extractor = FeatureExtractor(lexical, dense, reader, second)
         if self.file is not None:
             return LearnedModel(extractor, _state(self.file, self.fingerprint))
-        if dense is None:
-            return lexical
-        second = None if self.second is None else open_dense(lexical.engine, self.second.settings, index_folder)
-        return HybridModel(replace(extractor, second=second, n_read=self.n_read))
+        return lexical if dense is None else HybridModel(replace(extractor, n_read=self.n_read))
 
     def without_reading(self) -> ModelChoice:
         """The same model without the second stage; a learned model always reads what it learned to."""
@@ -207,18 +205,17 @@ def choose_model(
         raise NoModelError(f"{collection.path}: no learned model (run: evenrank learn {collection.path})")
     mark = model_fingerprint(path)
     state = _state(path, mark)
-    used = _encoder_of(path, state, encoder)
+    used, second = _encoders_of(path, state, encoder)
     if state.cross_encoder is not None:
         device = "cpu" if used is None else used.settings.device
         if open_cross_encoder(device).fingerprint != state.cross_encoder:
             raise EvenrankError(f"{path}: trained with another cross-encoder (run: evenrank learn)")
-    return ModelChoice("learned", path, mark, used, state.cross_encoder)
+    return ModelChoice("learned", path, mark, used, state.cross_encoder, second)
 
 
 def choose_hybrid(folder: Path, given: EncoderSettings | None, n_read: int | None) -> ModelChoice:
     """Words and the vectors that an index has, by one encoder or two; the first pages are read by a cross-encoder."""
-    first = index_encoder(folder, given)
-    further = [settings for settings in recorded_encoders(folder) if settings != first] if given is None else []
+    first, *further = index_encoders(folder, given)
     if n_read is None:
         n_read = N_READ if find_model(MINILM) is not None else 0
     return ModelChoice(
@@ -230,11 +227,11 @@ def choose_hybrid(folder: Path, given: EncoderSettings | None, n_read: int | Non
     )
 
 
-def index_encoder(folder: Path, given: EncoderSettings | None) -> EncoderSettings:
-    """The encoder to search an index with: the one given, else that of the vectors the index has."""
+def index_encoders(folder: Path, given: EncoderSettings | None) -> list[EncoderSettings]:
+    """The encoders to search an index with: the one given, else the first two of those whose vectors the index has."""
     all_recorded = recorded_encoders(folder)
     if given is None:
-        return all_recorded[0] if all_recorded else usual_encoders(None)[0]
+        return list(all_recorded[:2]) or usual_encoders(None)[:1]
     recorded = next((each for each in all_recorded if replace(given, device=each.device) == each), None)
     if recorded is not None:
         is_float = [settings.device != "cpu" for settings in (given, recorded)]
@@ -244,7 +241,7 @@ def index_encoder(folder: Path, given: EncoderSettings | None) -> EncoderSetting
                 f"{folder}: its vectors were made with --device {recorded.device}, and other arithmetic does not mix "
                 f"with them (use {fix}, or run evenrank index --device {given.device} first)"
             )
-    return given
+    return [given]
 
 
 def use_encoder(settings: EncoderSettings) -> UsedEncoder:
@@ -269,13 +266,21 @@ def _dense(engine: Any, settings: EncoderSettings, index_folder: Path) -> DenseS
     return DenseScorer.open(engine, Encoder(settings), index_folder)
 
 
-def _encoder_of(path: Path, state: LearnedState, given: EncoderSettings | None) -> UsedEncoder | None:
-    """The encoder that a learned model needs, from where it was or from the folder given now."""
-    if state.encoder is None:
-        if given is not None:
-            raise EvenrankError(f"{path}: trained without text vectors, so it takes no encoder")
-        return None
-    settings = state.encoder.settings
+def _encoders_of(
+    path: Path, state: LearnedState, given: EncoderSettings | None
+) -> tuple[UsedEncoder | None, UsedEncoder | None]:
+    """The text encoders that a learned model needs, from where they were or from the folder given now."""
+    if given is not None and state.encoder is None:
+        raise EvenrankError(f"{path}: trained without text vectors, so it takes no encoder")
+    if given is not None and state.second is not None and given != EncoderSettings(device=given.device):
+        raise EvenrankError(f"{path}: trained with two text encoders, so it takes no other one")
+    first, second = (None if one is None else _same_encoder(path, one, given) for one in (state.encoder, state.second))
+    return first, second
+
+
+def _same_encoder(path: Path, trained: UsedEncoder, given: EncoderSettings | None) -> UsedEncoder:
+    """The encoder that a model was trained with, from where it was or from the folder given now."""
+    settings = trained.settings
     if given is not None:
         if given.device != "cpu" and settings.device == "cpu":
             raise EvenrankError(f"{path}: trained on vectors of --device cpu (use that, or learn again)")
@@ -289,7 +294,7 @@ def _encoder_of(path: Path, state: LearnedState, given: EncoderSettings | None) 
         used = use_encoder(settings)
     except EvenrankError as error:
         raise EvenrankError(f"{path}: its text encoder is not there (name its folder: --encoder)\n{error}") from error
-    if used.fingerprint != state.encoder.fingerprint:
+    if used.fingerprint != trained.fingerprint:
         raise EvenrankError(f"{path}: trained with another text encoder (give the one it was trained with)")
     return used
 

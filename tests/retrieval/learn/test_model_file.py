@@ -125,7 +125,7 @@ def test_a_model_of_an_earlier_format_is_refused_as_such(tmp_path: Path, model: 
     del record["calibration"]["settings"]["corners"]
     path = tmp_path / "model.json"
     path.write_bytes(orjson.dumps(record))
-    with pytest.raises(EvenrankError, match=r"model format 7, this version reads 10 \(run: evenrank learn\)"):
+    with pytest.raises(EvenrankError, match=r"model format 7, this version reads 11 \(run: evenrank learn\)"):
         load(path)
 
 

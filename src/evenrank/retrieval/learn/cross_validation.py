@@ -12,7 +12,7 @@ from evenrank.core.records import Topic
 from evenrank.core.rng import derive
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
-from evenrank.retrieval.features import UNTRAINED_WEIGHTS, weighted_sum
+from evenrank.retrieval.features import untrained_weights, weighted_sum
 from evenrank.retrieval.learn.linear import Line, expit, feature_matrix, fit_line
 
 
@@ -55,7 +55,7 @@ def topic_forms(topic: Topic, settings: LearningSettings) -> list[Topic]:
 
 def best_pages(sample: Sample, n: int) -> Sample:
     """The part of a sample that is learned from: the best pages by the untrained sum of the features."""
-    best = np.argsort(-weighted_sum(dict(sample.features), UNTRAINED_WEIGHTS), kind="stable")[:n]
+    best = np.argsort(-weighted_sum(dict(sample.features), untrained_weights(sample.features)), kind="stable")[:n]
     features = {name: values[best] for name, values in sample.features.items()}
     return Sample(sample.topic_id, features, sample.labels[best])
 
@@ -68,7 +68,7 @@ def fit_samples(samples: Sequence[Sample], names: tuple[str, ...], ridge: float,
         raise EvenrankError("no relevant page among the candidates of the training topics: nothing to learn from")
     sizes = [len(sample.labels) for sample in samples]
     weights = np.concatenate([np.full(size, 1.0 / max(size, 1)) for size in sizes])
-    return fit_line(names, table, relevant, weights, ridge, UNTRAINED_WEIGHTS, tagging_rate)
+    return fit_line(names, table, relevant, weights, ridge, untrained_weights(names), tagging_rate)
 
 
 N_FOLDS = 5

@@ -21,16 +21,18 @@ from numpy.typing import NDArray
 from evenrank.core.types import Floats
 from evenrank.retrieval.learn.relevant_count import SIZE_DEVIATION, RelevantCount
 
-TOPS = (0.4, 0.6, 0.8, 0.9, 0.97)
-"""Chances of the very first pages to be relevant."""
+TOPS = (0.05, 0.15, 0.4, 0.6, 0.8, 0.9, 0.99)
+"""Chances of the very first pages to be relevant. The low ones are for topics whose relevant pages are hardly found by
+words: after a few judgments, the next ones are then asked further down, where such topics have theirs."""
 SPREADS = (0.15, 0.3, 0.5, 0.7, 0.85)
 """How gradually the chance falls: scale of the logistic curve over the logarithm of the rank."""
 N_MIDDLES, N_RANKS, N_LEVELS = 48, 64, 15
 """Ranks at which the curve may be at half its height, ranks that may be judged next, and equally likely cases that
 stand for chance around each curve."""
-INNER = 0.72
+INNER = 0.6
 """Share of the cases inside the interval that is to hold for four topics in five: it held for more of them when all
-curves of the grid were taken at their word (chosen on generated collections and on topics made from categories)."""
+curves of the grid were taken at their word (chosen on generated collections, every second judged window, and every
+second topic made from categories)."""
 MATCH_DEVIATION = 1.5
 """Standard deviation of the logarithm of the number, given how many pages match well: they say little."""
 MATCH_SHARE = 0.35

@@ -25,7 +25,7 @@ from evenrank.retrieval.learn.training import (
     held_out_probabilities,
     train_on_topics,
 )
-from evenrank.retrieval.model_choice import index_encoder, open_dense, open_reader, use_encoder
+from evenrank.retrieval.model_choice import index_encoders, open_dense, open_reader, use_encoder
 from evenrank.retrieval.relevance import LexicalModel
 from evenrank.trec.collection import Collection, as_collection
 
@@ -207,7 +207,8 @@ def open_extractor(
     engine = open_index(collection)
     if not has_vectors:
         return FeatureExtractor(LexicalModel(engine))
-    used = use_encoder(index_encoder(index_folder(collection), encoder))
-    dense = open_dense(engine, used.settings, index_folder(collection))
-    reader = open_reader(engine, index_folder(collection), used.settings.device) if has_cross else None
-    return FeatureExtractor(LexicalModel(engine), dense, reader)
+    folder = index_folder(collection)
+    used = [use_encoder(settings).settings for settings in index_encoders(folder, encoder)]
+    dense, *second = (open_dense(engine, settings, folder) for settings in used)
+    reader = open_reader(engine, folder, used[0].device) if has_cross else None
+    return FeatureExtractor(LexicalModel(engine), dense, reader, second[0] if second else None)

@@ -20,7 +20,7 @@ from evenrank.errors import MAX_FOUND, EvenrankError, reason_of
 from evenrank.io.atomic import atomic_file
 from evenrank.retrieval.encode.encoder import EncoderSettings
 from evenrank.retrieval.engine.protocol import Engine, Hits
-from evenrank.retrieval.features import FeatureExtractor, score_hits
+from evenrank.retrieval.features import SECOND, FeatureExtractor, score_hits
 from evenrank.retrieval.learn.calibration import Calibration, CalibrationSettings
 from evenrank.retrieval.learn.cross_validation import CrossFit, LearningSettings
 from evenrank.retrieval.learn.relevant_count import CountModel, estimate_count
@@ -56,6 +56,8 @@ class LearnedState:
     """Pages that it learned from; it never looks at fewer."""
     encoder: UsedEncoder | None = None
     """None without text vectors."""
+    second: UsedEncoder | None = None
+    """A second text encoder; None with one alone."""
     cross_encoder: str | None = None
     """Fingerprint of the cross-encoder; None without one."""
 
@@ -100,9 +102,10 @@ def faults(state: LearnedState) -> list[str]:
         found.append("n_pages must be at least 1")
     if not len(state.count.residuals) or (np.diff(state.count.residuals) < 0.0).any():
         found.append("count: residuals must be there, and rise")
-    has_vectors = any("topic_vector" in fold.line.feature_names for fold in state.cross_fit.folds)
-    if has_vectors != (state.encoder is not None):
-        found.append("vectors without an encoder, or an encoder without vectors")
+    names = {name for fold in state.cross_fit.folds for name in fold.line.feature_names}
+    for first, encoder in (("topic_vector", state.encoder), (SECOND["topic_vector"], state.second)):
+        if (first in names) != (encoder is not None):
+            found.append("vectors without an encoder, or an encoder without vectors")
     if state.cross_encoder is not None and state.encoder is None:
         found.append("a cross-encoder without an encoder")
     return found
@@ -135,7 +138,7 @@ def _of_calibration(calibration: Calibration) -> Iterator[str]:
 
 
 KIND = "evenrank relevance model"
-FORMAT_VERSION = 10
+FORMAT_VERSION = 11
 HEADER = ("kind", "format_version", "versions", "checksum")
 """What a file holds beside the model."""
 PARTS = ("evenrank", "numpy", "tantivy")

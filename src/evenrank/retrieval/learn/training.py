@@ -20,7 +20,7 @@ from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
 from evenrank.progress import track
 from evenrank.retrieval.engine.protocol import Hits
-from evenrank.retrieval.features import UNTRAINED_WEIGHTS, FeatureExtractor, Features, below, weighted_sum
+from evenrank.retrieval.features import FeatureExtractor, Features, below, untrained_weights, weighted_sum
 from evenrank.retrieval.learn.calibration import (
     CORNERS,
     Calibration,
@@ -130,7 +130,7 @@ class TrainingExample:
         """Scores of all candidates by the model that has not learned: words, or words and vectors."""
         if "topic_vector" not in self.features:
             return self.lexical
-        head = weighted_sum(self.features, UNTRAINED_WEIGHTS)
+        head = weighted_sum(self.features, untrained_weights(self.features))
         return np.append(head, below(head, self.lexical[len(head) :]))
 
 
@@ -283,6 +283,9 @@ def _check_number(n_topics: int, what: str) -> None:
 
 def _encoders(extractor: FeatureExtractor) -> dict[str, Any]:
     """What identifies the networks behind the features."""
-    dense, reader = extractor.dense, extractor.reader
-    used = None if dense is None else UsedEncoder(dense.encoder.settings, dense.encoder.fingerprint)
-    return {"encoder": used, "cross_encoder": None if reader is None else reader.encoder.fingerprint}
+    used, second = (
+        None if scorer is None else UsedEncoder(scorer.encoder.settings, scorer.encoder.fingerprint)
+        for scorer in (extractor.dense, extractor.second)
+    )
+    reader = extractor.reader
+    return {"encoder": used, "second": second, "cross_encoder": None if reader is None else reader.encoder.fingerprint}
