@@ -18,6 +18,7 @@ from mimetypes import guess_type
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -96,6 +97,9 @@ LONG_REQUEST_SECONDS = 60.0
 """After new data, how long a request may still use the old data, whose files are closed then."""
 MAX_RETRY_SECONDS = 60.0
 """Longest wait before a collection that could not be opened is tried again."""
+N_THREADS = 8
+"""Requests that are answered at once, besides those that have threads of their own. Only one thread computes at a
+time: with more of them, each request takes longer, and `/healthz` waits for all."""
 LOG = logging.getLogger("evenrank.app")
 
 
@@ -153,6 +157,7 @@ def make_app(state: AppState, shared: Shared | None = None) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = N_THREADS
         tasks = [
             asyncio.create_task(follow(app)) for follow in (follow_collection, remove_expired_regularly, prepare_lists)
         ]

@@ -96,6 +96,7 @@ def show_list(request: Request) -> Response:
         dimensions=shown_dimensions(state.collection),
         formats=FORMATS.values(),
         marks=marks_of(state.store, work_list, visitor_of(request)),
+        place=("at", at),
         states=count_states(state.store, work_list),
         corrected={page for page, _ in corrections_to_apply(state.store, work_list)},
         n_counted=len(articles.on_wiki),

@@ -34,7 +34,7 @@ from evenrank.app.lists.work_list import (
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.sign_in import access_token
-from evenrank.app.request.access import role_of, saved_page
+from evenrank.app.request.access import after_mark, role_of, saved_page
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.forms import Fields, clean_text, whole_number, with_form
 from evenrank.app.request.question import QuestionError
@@ -65,27 +65,11 @@ def mark_in_list(request: Request, fields: Fields) -> Response:
         release(state.store, work_list, page_id)
     else:
         set_list_mark(state.store, work_list, page_id, kind, visitor_of(request), name_of(request))
-    if "hx-request" in request.headers:
-        return remember(request, list_mark_buttons(request, work_list, page_id, kind))
+    mark = marks_of(state.store, work_list, visitor_of(request)).get(page_id)
     at = fields.get("at", "1")
-    query = f"?page={at}" if at.isascii() and at.isdecimal() and at != "1" else ""
-    return remember(request, see_other(request, f"{work_list.path}{query}#page-{page_id}"))
-
-
-def list_mark_buttons(request: Request, work_list: WorkList, page_id: int, kind: str) -> Response:
-    """The buttons of one row after a mark."""
-    marks = marks_of(state_of(request).store, work_list, visitor_of(request))
-    return saved_page(
-        request,
-        work_list,
-        "list_mark.html",
-        page_id=page_id,
-        corrected={page for page, _ in corrections_to_apply(state_of(request).store, work_list)},
-        mark=marks.get(page_id),
-        at=1,
-        is_swapped=True,
-        was_undone=kind in (NONE, RELEASE),
-    )
+    at = at if at.isascii() and at.isdecimal() else "1"
+    back = work_list.path + (f"?page={at}" if at != "1" else "")
+    return after_mark(request, work_list, page_id, mark, ("at", at), back, was_undone=kind in (NONE, RELEASE))
 
 
 def ask_to_refresh(request: Request) -> Response:

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Match, Mount, Route
 
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
-from evenrank.app.request.visitor import own, visitor_of
+from evenrank.app.request.visitor import own, remember, see_other, visitor_of
 from evenrank.app.state import state_of
 from evenrank.app.storage.saved_request import SavedRequest
 from evenrank.app.storage.shares import role_in
@@ -176,6 +176,24 @@ def saved_page(request: Request, saved: SavedRequest, template: str, status: int
     name = "work_list" if saved.table == "work_list" else "search"
     known = {name: saved, "role": role_of(request, saved), "address": own(request, saved.path)}
     return page(request, template, status, **known, **context)
+
+
+def after_mark(
+    request: Request,
+    saved: SavedRequest,
+    page_id: int,
+    mark: object,
+    place: tuple[str, object],
+    back: str,
+    *,
+    was_undone: bool,
+) -> Response:
+    """What follows a mark: the buttons of its row, the first of which takes the focus that the swapped ones had; in a
+    browser without script, the row again, `back` on its page. `place` is the field that says where that is."""
+    if "hx-request" not in request.headers:
+        return remember(request, see_other(request, f"{back}#page-{page_id}"))
+    shown = {"page_id": page_id, "mark": mark, "place": place, "is_swapped": True, "was_undone": was_undone}
+    return remember(request, saved_page(request, saved, "mark.html", **shown))
 
 
 def role_of(request: Request, saved: SavedRequest) -> Role:

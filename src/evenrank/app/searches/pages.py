@@ -12,7 +12,7 @@ from evenrank.app.exports.listing import Listing, run_topic
 from evenrank.app.fairness.balance import closeness_range
 from evenrank.app.fairness.disclosure import goal_in_force
 from evenrank.app.pages.errors import BadRequestError
-from evenrank.app.request.access import role_of, saved_page
+from evenrank.app.request.access import after_mark, role_of, saved_page
 from evenrank.app.request.forms import Fields, whole_number, with_form
 from evenrank.app.request.question_form import answer, question_routes
 from evenrank.app.request.quota import check_room
@@ -28,9 +28,7 @@ from evenrank.app.searches.draws import (
 )
 from evenrank.app.searches.progress import progress_bars, search_progress
 from evenrank.app.searches.saved_search import (
-    NO_MARK,
     NONE,
-    SavedSearch,
     count_marks,
     load_search,
     make_search,
@@ -121,7 +119,7 @@ def show_draw(request: Request) -> Response:
         filters=filters,
         **offered_filters(articles),
         marks=marks_seen_by(state.store, search, visitor_of(request)),
-        no_mark=NO_MARK,
+        place=("draw", draw.number),
         corrected={page for page, _ in search.corrections},
         formats=FORMATS.values(),
         draw_address=own(request, draw_path(search.token, draw.number)),
@@ -157,24 +155,9 @@ def mark_in_draw(request: Request, fields: Fields) -> Response:
         remove_marks(state.store, search, page_id)
     else:
         set_mark(state.store, search, page_id, kind, visitor_of(request), name_of(request))
-    if "hx-request" in request.headers:
-        return remember(request, draw_mark_buttons(request, search, page_id, number, kind))
-    return remember(request, see_other(request, f"{draw_path(search.token, number)}#page-{page_id}"))
-
-
-def draw_mark_buttons(request: Request, search: SavedSearch, page_id: int, number: int, kind: str) -> Response:
-    """The buttons of one row after a mark; the first of them takes the focus that the swapped ones had."""
-    mark = marks_seen_by(state_of(request).store, search, visitor_of(request)).get(page_id, NO_MARK)
-    return saved_page(
-        request,
-        search,
-        "mark.html",
-        page_id=page_id,
-        mark=mark,
-        number=number,
-        is_swapped=True,
-        was_undone=kind == NONE,
-    )
+    mark = marks_seen_by(state.store, search, visitor_of(request)).get(page_id)
+    back = draw_path(search.token, number)
+    return after_mark(request, search, page_id, mark, ("draw", number), back, was_undone=kind == NONE)
 
 
 def routes() -> list[BaseRoute]:

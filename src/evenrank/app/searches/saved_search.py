@@ -279,9 +279,6 @@ class Mark:
     """Who made it; empty when nobody signed in."""
 
 
-NO_MARK = Mark("", is_own=False)
-
-
 def set_mark(store: Database, search: SavedSearch, page_id: int, kind: str, editor: str, name: str = "") -> None:
     """Keep an editor's mark of an article; `none` takes it back."""
     if kind not in MARKS:
