@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.text_ids import TextIds
-from evenrank.errors import Fault, InputError
+from evenrank.errors import Fault, InputError, input_error
 from evenrank.io.compressed import Decompressed, line_blocks
 from evenrank.io.faults import MAX_COUNTED, FaultLog
 from evenrank.io.json_lines import MAX_FAULTS, load_record
@@ -92,7 +92,7 @@ def read_metadata(
             break
     faults.raise_if_any()
     if not sum(len(block.page_ids) for block in blocks):
-        raise InputError([Fault(str(path), 0, "no metadata in it", "give JSON lines with a page_id each")])
+        raise input_error(path, 0, "no metadata in it", "give JSON lines with a page_id each")
     return _joined(blocks, dimensions, reader.fields, n_lines, names)
 
 
