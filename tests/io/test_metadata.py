@@ -151,7 +151,7 @@ def test_many_tails_over_many_blocks_read_by_threads(tmp_path: Path) -> None:
 @given(st.binary(max_size=300))
 def test_no_bytes_give_a_traceback(text: bytes) -> None:
     block = LineReader(DIMENSIONS).parse(text)
-    assert len(block.page_ids) + len(block.faults) <= text.count(b"\n") + 1
+    assert len(block.page_ids) + len(block.faults.faults) <= text.count(b"\n") + 1
 
 
 @given(st.lists(VALUES, min_size=1, max_size=20), st.integers(0, 10_000), st.binary(min_size=1, max_size=3))
@@ -159,7 +159,7 @@ def test_a_damaged_record_is_a_fault_or_still_a_record(records: list[dict], plac
     text = b"".join(orjson.dumps(record) + b"\n" for record in records)
     place %= len(text)
     block = LineReader(DIMENSIONS).parse(text[:place] + damage + text[place:])
-    assert all(line >= 1 and found for line, found, _ in block.faults)
+    assert all(fault.line >= 1 and fault.found for fault in block.faults.faults)
 
 
 SHAPES = {

@@ -9,8 +9,8 @@ import random
 import pytest
 
 from evenrank.errors import InputError
+from evenrank.io.content import Split, plan_splits, read_split
 from evenrank.io.faults import FaultLog
-from evenrank.io.splits import Split, plan_splits, read_split
 
 PACKED = {
     "plain": bytes,

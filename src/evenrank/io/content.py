@@ -1,9 +1,10 @@
-"""The content of a large file: chunks that know their place, and batches of whole records."""
+"""The content of a large file, or of a part of it: chunks that know their place, and batches of whole records."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,13 +63,13 @@ def read_chunks(path: str | os.PathLike[str], start: Position, faults: FaultLog)
     """Content from `start` on. Damaged blocks go to `faults`; InputError where nothing more can be read."""
     with Decompressed(path) as source:
         if source.compression != "bzip2":
-            yield from stream_chunks(source, start)
+            yield from _stream_chunks(source, start)
             return
         size_bytes = source.size_bytes
     yield from _bzip2_chunks(Path(path), start, size_bytes, faults)
 
 
-def stream_chunks(source: Decompressed, start: Position) -> Iterator[Chunk]:
+def _stream_chunks(source: Decompressed, start: Position) -> Iterator[Chunk]:
     """Content of an open plain or gzip file from `start` on."""
     to_skip = start.offset + start.skip
     if source.compression == "plain":
@@ -89,14 +90,14 @@ def _bzip2_chunks(path: Path, start: Position, size_bytes: int, faults: FaultLog
     n_blocks = 0
     for block in read_bzip2_blocks(path, start.offset):
         n_blocks += 1
-        if data := block_content(path, block, size_bytes, faults):
+        if data := _block_content(path, block, size_bytes, faults):
             yield Chunk(block.start_bit, skip, data[skip:], block.end_bit // 8)
         skip = 0
     if not n_blocks and start == START and size_bytes > EMPTY_BZIP2:
         raise input_error(path, 0, "bzip2 data without a single block: the file is cut off", TRY_AGAIN)
 
 
-def block_content(path: str | os.PathLike[str], block: Bzip2Block, size_bytes: int, faults: FaultLog) -> bytes:
+def _block_content(path: str | os.PathLike[str], block: Bzip2Block, size_bytes: int, faults: FaultLog) -> bytes:
     """Content of a block; a damaged one has none and goes to `faults`, one that is cut off raises InputError."""
     if block.data is not None:
         return block.data
@@ -138,10 +139,10 @@ def read_batches(
     record_limit: int = LINE_LIMIT,
 ) -> Iterator[RawBatch]:
     """Batches that end with `record_end`; the last holds what is left. A file that is cut off ends in a fault."""
-    return cut_batches(Pending(path, record_end, start, size, record_limit), read_chunks(path, start, faults), faults)
+    return _cut_batches(_Pending(path, record_end, start, size, record_limit), read_chunks(path, start, faults), faults)
 
 
-def cut_batches(pending: Pending, chunks: Iterator[Chunk], faults: FaultLog) -> Iterator[RawBatch]:
+def _cut_batches(pending: _Pending, chunks: Iterator[Chunk], faults: FaultLog) -> Iterator[RawBatch]:
     """Content that comes in any chunks as `read_batches` gives it."""
     try:
         for chunk in chunks:
@@ -155,7 +156,7 @@ def cut_batches(pending: Pending, chunks: Iterator[Chunk], faults: FaultLog) -> 
         yield from pending.take_all()
 
 
-class Pending:
+class _Pending:
     """Content that waits for the end of its last record."""
 
     def __init__(
@@ -223,3 +224,115 @@ class ParsedBatch(NamedTuple):
     """Where the next batch starts: reading can resume from here."""
     n_file_bytes: int
     """Bytes of the file read up to here."""
+
+
+class Split(NamedTuple):
+    """A range of a file's bytes, compressed or not, which one machine of several reads.
+
+    Its records start after the first record end at or after the range's first byte (in a bzip2 file: at or after its
+    first block) and continue to the first record end at or after the next range's. So every record belongs to exactly
+    one range, wherever the ranges cut it.
+    """
+
+    start: int
+    end: int
+
+
+class _Piece(NamedTuple):
+    data: bytes
+    is_beyond: bool
+    """Whether it belongs to the next range: read only as far as the record that starts before it."""
+
+
+def plan_splits(path: str | os.PathLike[str], n_bytes: int) -> list[Split]:
+    """Ranges of about `n_bytes`; a gzip file can only be read as a whole."""
+    with Decompressed(path) as source:
+        size, is_whole = source.size_bytes, source.compression == "gzip"
+    n_splits = 1 if is_whole else max(1, -(-size // max(n_bytes, 1)))
+    ends = [size * number // n_splits for number in range(n_splits + 1)]
+    return [Split(start, end) for start, end in pairwise(ends)]
+
+
+def read_split(
+    path: str | os.PathLike[str],
+    split: Split,
+    faults: FaultLog,
+    *,
+    record_end: bytes = b"\n",
+    size: int = BATCH,
+    record_limit: int = LINE_LIMIT,
+) -> Iterator[RawBatch]:
+    """The records of one part, in batches as `read_batches` gives them; places are counted from the part's start."""
+    pieces = _pieces(path, split, faults)
+    owned = _owned(path, pieces, record_end, record_limit, is_first=split.start == 0)
+    chunks = (Chunk(0, 0, data, 0) for data in owned if data)
+    return _cut_batches(_Pending(path, record_end, START, size, record_limit), chunks, faults)
+
+
+def _pieces(path: str | os.PathLike[str], split: Split, faults: FaultLog) -> Iterator[_Piece]:
+    """Content from the start of a range to the end of the file, divided where the range ends."""
+    with Decompressed(path) as source:
+        size, compression = source.size_bytes, source.compression
+        if compression == "plain":
+            yield from _plain_pieces(source, split)
+            return
+    if compression == "gzip":
+        yield from (_Piece(chunk.data, False) for chunk in read_chunks(path, START, faults))
+        return
+    n_blocks = 0
+    for block in read_bzip2_blocks(path, 8 * split.start, n_threads=1):
+        n_blocks += 1
+        is_beyond = block.start_bit >= 8 * split.end
+        yield _Piece(_block_content(path, block, size, FaultLog() if is_beyond else faults), is_beyond)
+    if not n_blocks and split == Split(0, size):
+        yield from (_Piece(chunk.data, False) for chunk in read_chunks(path, START, faults))
+
+
+def _plain_pieces(source: Decompressed, split: Split) -> Iterator[_Piece]:
+    for chunk in _stream_chunks(source, START._replace(offset=split.start)):
+        inside = max(0, split.end - chunk.skip)
+        yield _Piece(chunk.data[:inside], False)
+        yield _Piece(chunk.data[inside:], True)
+
+
+def _owned(
+    path: str | os.PathLike[str], pieces: Iterator[_Piece], record_end: bytes, record_limit: int, *, is_first: bool
+) -> Iterator[bytes]:
+    """The content between the ends of two records that bounds a part; nothing where both are the same end."""
+    content, boundary, done = bytearray(), -1, 0
+    is_inside = is_first
+    for data, is_beyond in pieces:
+        if not data:
+            continue
+        if is_beyond and boundary < 0:
+            boundary = len(content)
+        content += data
+        if not is_inside:
+            at = content.find(record_end, done)
+            if at < 0:
+                done = max(0, len(content) - len(record_end) + 1)
+                _refuse_long(path, len(content), record_limit)
+                continue
+            if 0 <= boundary <= at:
+                return
+            is_inside = True
+            del content[: at + len(record_end)]
+            boundary = max(boundary - at - len(record_end), 0) if boundary >= 0 else -1
+            done = 0
+        if boundary < 0:
+            yield bytes(content)
+            content.clear()
+            continue
+        at = content.find(record_end, max(boundary, done))
+        if at >= 0:
+            yield bytes(content[: at + len(record_end)])
+            return
+        done = max(0, len(content) - len(record_end) + 1)
+        _refuse_long(path, len(content) - boundary, record_limit)
+    if is_inside:
+        yield bytes(content)
+
+
+def _refuse_long(path: str | os.PathLike[str], n_bytes: int, record_limit: int) -> None:
+    if n_bytes > record_limit + BATCH:
+        raise input_error(path, 0, f"a record of more than {record_limit:,} bytes", "is this file of the right kind?")

@@ -7,14 +7,14 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.text_ids import TextIds
-from evenrank.errors import Fault, InputError
+from evenrank.errors import Fault, InputError, input_error
 from evenrank.io.compressed import Decompressed, line_blocks
 from evenrank.io.faults import MAX_COUNTED, FaultLog
 from evenrank.io.json_lines import MAX_FAULTS, load_record
@@ -73,31 +73,26 @@ def read_metadata(
     """
     reader = LineReader([*dimensions, *([names] if names else [])], ids)
     blocks: list[ParsedBlock] = []
-    faults: list[Fault] = []
-    n_lines = n_faults = n_pages = 0
+    faults = FaultLog(MAX_FAULTS)
+    n_lines = n_pages = 0
     max_pages = max(FREE_PAGES, os.stat(path).st_size // 2 if os.path.exists(path) else 0)
     for block in _parsed(path, reader, on_bytes, n_threads=2 if ids is None else 1):
         for name, (line, found) in block.first_unknown.items():
             if name in optional:
                 raise ForeignFieldError(name, Fault(str(path), n_lines + line, found))
-        room = MAX_FAULTS - len(faults)
-        faults.extend(Fault(str(path), n_lines + line, *rest) for line, *rest in block.faults[:room])
-        n_faults += block.n_faults
+        found_here = block.faults.faults
+        found_here[:] = [replace(fault, path=str(path), line=n_lines + fault.line) for fault in found_here]
+        faults.merge(block.faults)
         n_lines += block.n_lines
         n_pages += len(block.page_ids)
         blocks.append(block)
-        if n_faults >= MAX_COUNTED:
-            break
         if n_pages > max_pages:
-            faults.append(
-                Fault(str(path), n_lines, f"more than {max_pages:,} pages", "is this file of the right kind?")
-            )
-            n_faults += 1
+            faults.add(path, n_lines, f"more than {max_pages:,} pages", "is this file of the right kind?")
+        if faults.n_faults >= MAX_COUNTED or n_pages > max_pages:
             break
-    if n_faults:
-        raise InputError(faults, n_faults - len(faults))
+    faults.raise_if_any()
     if not sum(len(block.page_ids) for block in blocks):
-        raise InputError([Fault(str(path), 0, "no metadata in it", "give JSON lines with a page_id each")])
+        raise input_error(path, 0, "no metadata in it", "give JSON lines with a page_id each")
     return _joined(blocks, dimensions, reader.fields, n_lines, names)
 
 
@@ -115,10 +110,11 @@ def metadata_of_lines(
     """
     reader = LineReader([*dimensions, *([names] if names else [])])
     parsed = reader.parse(b"\n".join(lines))
-    for line, *rest in parsed.faults:
-        faults.add(path, line_numbers[line - 1], *rest)
-    faults.n_faults += parsed.n_faults - len(parsed.faults)
-    return None if parsed.n_faults else _joined([parsed], dimensions, reader.fields, len(lines), names)
+    found = parsed.faults
+    for fault in found.faults:
+        faults.add(path, line_numbers[fault.line - 1], fault.found, fault.fix)
+    faults.n_faults += found.n_faults - len(found.faults)
+    return None if found.n_faults else _joined([parsed], dimensions, reader.fields, len(lines), names)
 
 
 def leading_fields(path: str | os.PathLike[str]) -> frozenset[str]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.text_ids import TextIds
 from evenrank.io.byte_arrays import has_bytes, hashes, integers, unit_decimals, words_of
+from evenrank.io.faults import FaultLog
 from evenrank.io.json_lines import MAX_FAULTS, load_record
 from evenrank.io.metadata_fields import (
     CLASS_FIELDS,
@@ -129,16 +130,15 @@ _LAYOUT = re.compile(rb'(\{"page_id": ?)\d+(, ?"quality_score": ?)[0-9]')
 
 @dataclass(frozen=True)
 class ParsedBlock:
-    """Columns of the lines of one block, and what was wrong: (line within the block, found, fix)."""
+    """Columns of the lines of one block, and what was wrong."""
 
     page_ids: NDArray[np.int32]
     columns: dict[str, NDArray[Any]]
     counts: dict[str, NDArray[np.uint32]]
     """Of each dimension that counts: the counts of the groups in each page's mask, page after page."""
     n_lines: int
-    faults: list[tuple[int, str, str]]
-    """The first of them."""
-    n_faults: int
+    faults: FaultLog
+    """With lines within the block, and no path."""
     first_unknown: dict[str, tuple[int, str]]
     """Of each dimension whose field has a value that it does not know: the first (line within the block, found)."""
 
@@ -184,9 +184,7 @@ class LineReader:
         columns: dict[str, NDArray[Any]] = {"score": scores, "class": codes[:, 0].astype(np.uint8)}
         columns |= {d.name: codes[:, number].astype(d.mask_dtype) for number, d in enumerate(self._dimensions, 1)}
         counts = {name: np.array(values, np.uint32) for name, values in slow.counts.items()}
-        shown = [(f.line, f.found, f.fix) for f in slow.faults.kept]
-        n_faults, first_unknown = slow.faults.n_faults, slow.faults.first_unknown
-        return ParsedBlock(page_ids, columns, counts, n_lines, shown, n_faults, first_unknown)
+        return ParsedBlock(page_ids, columns, counts, n_lines, slow.faults, slow.first_unknown)
 
     # Lines that all have the same keys in the same order, with counts.
 
@@ -216,7 +214,7 @@ class LineReader:
             columns[encoder.name] = masks
             if encoder.has_counts:
                 counts[encoder.name] = numbers
-        return ParsedBlock(page_ids.astype(np.int32), columns, counts, len(page_ids), [], 0, {})
+        return ParsedBlock(page_ids.astype(np.int32), columns, counts, len(page_ids), FaultLog(), {})
 
     # Lines of the organisers' layout, all at once.
 
@@ -294,10 +292,11 @@ class LineReader:
             encoded = [encoder(record.get(encoder.field)) for encoder in self._encoders]
             page_id = page_id_of(record, self._ids)
         except orjson.JSONDecodeError as error:
-            slow.faults.add(_Fault(number + 1, f"not JSON: {error}", "give one JSON record a line"))
+            slow.faults.add("", number + 1, f"not JSON: {error}", "give one JSON record a line")
         except ValueError as error:
-            dimension = error.dimension if isinstance(error, UnknownValueError) else ""
-            slow.faults.add(_Fault(number + 1, str(error), "fix the record or leave it out", dimension))
+            slow.faults.add("", number + 1, str(error), "fix the record or leave it out")
+            if isinstance(error, UnknownValueError):
+                slow.first_unknown.setdefault(error.dimension, (number + 1, str(error)))
         else:
             slow.lines.append(number)
             slow.page_ids.append(page_id)
@@ -336,33 +335,9 @@ class _SlowLines:
     """Quality class, then the mask of each dimension."""
     counts: dict[str, list[int]]
     """Counts of all groups of all pages, by dimension."""
-    faults: _Faults
+    faults: FaultLog
+    first_unknown: dict[str, tuple[int, str]]
 
     @classmethod
     def none(cls, n_codes: int, counted: Iterable[str]) -> _SlowLines:
-        return cls([], [], [], [[] for _ in range(n_codes)], {name: [] for name in counted}, _Faults())
-
-
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    line: int
-    found: str
-    fix: str
-    dimension: str = ""
-    """Name of the dimension that does not know the value, if it is that."""
-
-
-class _Faults:
-    """The faults of a block: the first ones kept, all counted, the first of each dimension known."""
-
-    def __init__(self) -> None:
-        self.kept: list[_Fault] = []
-        self.n_faults = 0
-        self.first_unknown: dict[str, tuple[int, str]] = {}
-
-    def add(self, fault: _Fault) -> None:
-        self.n_faults += 1
-        if len(self.kept) < MAX_FAULTS:
-            self.kept.append(fault)
-        if fault.dimension:
-            self.first_unknown.setdefault(fault.dimension, (fault.line, fault.found))
+        return cls([], [], [], [[] for _ in range(n_codes)], {name: [] for name in counted}, FaultLog(MAX_FAULTS), {})

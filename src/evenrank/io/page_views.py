@@ -13,18 +13,19 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.errors import Fault, InputError, input_error
+from evenrank.errors import input_error
 from evenrank.io.compressed import open_compressed
+from evenrank.io.faults import FaultLog
 
 UNKNOWN_VIEWS = -1
 MAX_FAULTS = 50
 MOST_VIEWS = 2**53
 """Largest number that is believed."""
 FIX = "give two columns (page id or title, views), or a file of Wikimedia's pageview_complete or pageviews"
-_COMPLETE = re.compile(r"(\S+) (\S+) (\d+|null) \S+ (\d{1,15})(?: \S+)?")
+_COMPLETE = re.compile(r"(?P<wiki>\S+) (?P<title>\S+) (?P<page>\d+|null) \S+ (?P<views>\d{1,15})(?: \S+)?")
 """A line of pageview_complete: wiki, title, page id, access, views of the day or month, and of its parts."""
-_HOURLY = re.compile(r"(\S+) (\S+) (\d{1,15}) \d+")
-"""A line of an hour's pageviews: wiki, title, views, and what once were bytes."""
+_HOURLY = re.compile(r"(?P<wiki>\S+) (?P<title>\S+) (?P<page>)(?P<views>\d{1,15}) \d+")
+"""A line of an hour's pageviews: wiki, title, no page id, views, and what once were bytes."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def read_page_views(
     row_of_id = {int(page): row for row, page in enumerate(page_ids.tolist())}
     row_of_title = {title: row for row, title in enumerate(titles or ()) if title}
     views = np.full(len(page_ids), UNKNOWN_VIEWS, np.int64)
-    faults: list[Fault] = []
+    faults = FaultLog(MAX_FAULTS)
     n_elsewhere = 0
     for number, title, count in _entries(path, language, faults):
         row = row_of_id.get(int(number)) if number.isascii() and number.isdecimal() else None
@@ -58,30 +59,32 @@ def read_page_views(
             n_elsewhere += 1
         else:
             views[row] = max(views[row], 0) + count
-        if len(faults) >= MAX_FAULTS:
+        if faults.n_faults >= MAX_FAULTS:
             break
-    if faults:
-        raise InputError(faults)
+    faults.raise_if_any()
     if not (views >= 0).any():
         raise input_error(path, 0, f"no page of the collection among its {n_elsewhere:,} lines", FIX)
     return PageViews(views, n_elsewhere)
 
 
-def _entries(path: str | os.PathLike[str], language: str, faults: list[Fault]) -> Iterator[tuple[str, str, int]]:
+def _entries(path: str | os.PathLike[str], language: str, faults: FaultLog) -> Iterator[tuple[str, str, int]]:
     """Page id, if any, title and views of each entry; what cannot be read goes to `faults`."""
     with open_compressed(path) as raw, io.TextIOWrapper(raw, "utf-8", errors="replace", newline="") as file:
         first = next((text for text in file if text.strip()), "")
         lines = chain([first], file)
-        if _COMPLETE.fullmatch(first.rstrip("\r\n")):
-            yield from (entry for text in lines if (entry := _of_days(text, language)))
-        elif _HOURLY.fullmatch(first.rstrip("\r\n")):
-            yield from (entry for text in lines if (entry := _of_an_hour(text, language)))
-        else:
-            yield from _of_a_table(path, csv.reader(lines, delimiter="\t" if "\t" in first else ","), faults)
+        ours = {_COMPLETE: {f"{language}.wikipedia"}, _HOURLY: {language, f"{language}.m", f"{language}.zero"}}
+        for form, wikis in ours.items():
+            if form.fullmatch(first.rstrip("\r\n")):
+                for text in lines:
+                    found = form.fullmatch(text.rstrip("\r\n"))
+                    if found and found["wiki"] in wikis:
+                        yield found["page"], found["title"], int(found["views"])
+                return
+        yield from _of_a_table(path, csv.reader(lines, delimiter="\t" if "\t" in first else ","), faults)
 
 
 def _of_a_table(
-    path: str | os.PathLike[str], rows: Iterable[list[str]], faults: list[Fault]
+    path: str | os.PathLike[str], rows: Iterable[list[str]], faults: FaultLog
 ) -> Iterator[tuple[str, str, int]]:
     """The entries of a table of two columns, the first of which is an id or a title."""
     for line, row in enumerate(rows, 1):
@@ -91,18 +94,4 @@ def _of_a_table(
         if count.isascii() and count.isdecimal() and int(count) <= MOST_VIEWS:
             yield page, page, int(count)
         elif line > 1:  # the first line may be a head
-            faults.append(Fault(os.fspath(path), line, f"no page and views, but {','.join(row)[:60]!r}", FIX))
-
-
-def _of_days(text: str, language: str) -> tuple[str, str, int] | None:
-    """The entry of a line of `pageview_complete`; None for another wiki, and for what cannot be read."""
-    found = _COMPLETE.fullmatch(text.rstrip("\r\n"))
-    is_ours = found is not None and found[1] == f"{language}.wikipedia"
-    return (found[3], found[2], int(found[4])) if found and is_ours else None
-
-
-def _of_an_hour(text: str, language: str) -> tuple[str, str, int] | None:
-    """The entry of a line of `pageviews`, where `en`, `en.m` and `en.zero` are the English Wikipedia; else None."""
-    found = _HOURLY.fullmatch(text.rstrip("\r\n"))
-    is_ours = found is not None and found[1] in (language, f"{language}.m", f"{language}.zero")
-    return ("", found[2], int(found[3])) if found and is_ours else None
+            faults.add(path, line, f"no page and views, but {','.join(row)[:60]!r}", FIX)

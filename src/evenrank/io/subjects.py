@@ -12,8 +12,9 @@ from typing import Any, TextIO
 
 import orjson
 
-from evenrank.errors import Fault, InputError, input_error, reason_of
+from evenrank.errors import input_error, reason_of
 from evenrank.io.compressed import open_compressed
+from evenrank.io.faults import FaultLog
 
 MAX_SUBJECTS = 1_000_000
 MAX_FAULTS = 50
@@ -70,21 +71,20 @@ def read_missing_subjects(path: Path) -> tuple[MissingSubject, ...]:
     `articles` (title by wiki) and fields of page metadata, by which goals hold for subjects, too. Every fault is
     reported with its line.
     """
-    faults: list[Fault] = []
+    faults = FaultLog(MAX_FAULTS)
     found: dict[str, MissingSubject] = {}
     is_json = _kind(path) in (".jsonl", ".json")
     for line, record in _records(path):
-        subject = _subject(record, is_json)
-        if isinstance(subject, str):
-            faults.append(Fault(str(path), line, subject))
-        else:
+        try:
+            subject = _subject(record, is_json)
             found[subject.item] = subject
+        except ValueError as error:
+            faults.add(path, line, str(error))
         if len(found) > MAX_SUBJECTS:
             raise input_error(path, line, f"more than {MAX_SUBJECTS:,} subjects", "name fewer of them")
-        if len(faults) >= MAX_FAULTS:
+        if faults.n_faults >= MAX_FAULTS:
             break
-    if faults:
-        raise InputError(faults)
+    faults.raise_if_any()
     return tuple(found.values())
 
 
@@ -122,23 +122,23 @@ def _lines(path: Path, file: TextIO) -> Iterator[str]:
         yield text
 
 
-def _subject(record: Mapping[str, Any], is_json: bool) -> MissingSubject | str:
-    """The subject of a record, or what is wrong with it."""
+def _subject(record: Mapping[str, Any], is_json: bool) -> MissingSubject:
+    """The subject of a record; ValueError says what is wrong with it."""
     item = _ITEM.fullmatch(str(record.get("item", "")).strip())
     label = " ".join(str(record.get("label", record.get("itemlabel")) or "").split())
     if item is None:
-        return f"no item such as Q42 under 'item', but {str(record.get('item', 'nothing'))[:40]!r}"
+        raise ValueError(f"no item such as Q42 under 'item', but {str(record.get('item', 'nothing'))[:40]!r}")
     if not label:
-        return "no label under 'label'"
+        raise ValueError("no label under 'label'")
     wikis = record.get("wikis", record.get("sitelinks")) or 0
     text = str(wikis).strip()
     is_number = text.isascii() and text.isdecimal() and len(text) < 10
     n_wikis = len(wikis) if isinstance(wikis, list) else int(text) if is_number else -1
     if n_wikis < 0:
-        return f"'wikis' is neither a number nor a list: {str(wikis)[:40]!r}"
+        raise ValueError(f"'wikis' is neither a number nor a list: {str(wikis)[:40]!r}")
     articles = record.get("articles", {})
     if not isinstance(articles, dict) or not all(isinstance(title, str) for title in articles.values()):
-        return f"'articles' is no object of titles by wiki: {str(articles)[:40]!r}"
+        raise ValueError(f"'articles' is no object of titles by wiki: {str(articles)[:40]!r}")
     more = {name: value for name, value in record.items() if name not in KNOWN}
     # a copy: what `dumps` returns keeps its buffer of 4 kB
     written = bytes(memoryview(orjson.dumps(more))) if more and is_json else b""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.records import Split, Topic, no_pages
 from evenrank.core.text_ids import TextIds, check_text_id
-from evenrank.errors import Fault, InputError, shown_value
+from evenrank.errors import Fault, InputError, input_error, shown_value
 from evenrank.io.atomic import atomic_file
 from evenrank.io.faults import MAX_COUNTED, FaultLog
 from evenrank.io.json_lines import MAX_FAULTS, read_lines, read_records, write_records
@@ -32,12 +32,14 @@ def read_topics(path: str | os.PathLike[str], split: Split, ids: TextIds | None 
     """
     topics = read_records(path, lambda record: parse_topic(record, split, ids), MAX_TOPICS)
     if not topics:
-        raise InputError([Fault(str(path), 0, "no topic in it", "give JSON lines with an id and a title each")])
+        raise input_error(path, 0, "no topic in it", "give JSON lines with an id and a title each")
     seen: set[int] = set()
-    repeated = [t.id for t in topics if t.id in seen or seen.add(t.id)]  # type: ignore[func-returns-value]
-    if repeated:
-        faults = [Fault(str(path), 0, f"topic {topic} appears twice", "keep one") for topic in repeated[:MAX_FAULTS]]
-        raise InputError(faults, len(repeated) - len(faults))
+    faults = FaultLog(MAX_FAULTS)
+    for topic in topics:
+        if topic.id in seen:
+            faults.add(path, 0, f"topic {topic.id} appears twice", "keep one")
+        seen.add(topic.id)
+    faults.raise_if_any()
     return topics
 
 

@@ -24,7 +24,8 @@ from evenrank.core.types import FilePath
 from evenrank.database.database import Connection, Location
 from evenrank.database.sqlite import SqliteFile
 from evenrank.database.sqlite_connection import can_write
-from evenrank.errors import EvenrankError, Fault, InputError
+from evenrank.errors import EvenrankError, input_error
+from evenrank.io.faults import FaultLog
 from evenrank.io.json_lines import MAX_FAULTS, read_records, write_records
 from evenrank.io.judgment_record import JudgmentRecord, read_judgment_record, sha256_of, write_judgment_record
 from evenrank.io.topics import (
@@ -186,11 +187,7 @@ def export_together(store: Store, paths: Mapping[str, FilePath], by: str | None 
     A file that can only be read keeps its log as it is. What goes to standard output has no record.
     """
     write_exports(store, paths)
-    details = [
-        {"format": form, "file": Path(path).name, "sha256": None if os.fspath(path) == "-" else sha256_of(path)}
-        for form, path in paths.items()
-    ]
-    return note_exports(store, details, by)
+    return note_exports(store, [{"format": form, **_named_file(path)} for form, path in paths.items()], by)
 
 
 def write_exports(store: Store, paths: Mapping[str, FilePath]) -> None:
@@ -378,13 +375,11 @@ def _judgments(topic: Topic) -> Iterable[Judgment]:
 
 def _refuse_incomplete(path: FilePath, topics: list[Topic]) -> None:
     """Relevant pages alone do not say what was judged."""
-    faults = [
-        Fault(str(path), 0, f"topic {topic.id} has no assessed_docs", "give the list of all judged pages")
-        for topic in topics
-        if topic.assessed_docs is None
-    ]
-    if faults:
-        raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
+    faults = FaultLog(MAX_FAULTS)
+    for topic in topics:
+        if topic.assessed_docs is None:
+            faults.add(path, 0, f"topic {topic.id} has no assessed_docs", "give the list of all judged pages")
+    faults.raise_if_any()
 
 
 def _cast(store: Store, judgments: Iterable[Judgment], assessor: str, ids: TextIds | None, note: _ImportNote) -> int:
@@ -416,9 +411,7 @@ def import_votes(store: Store, path: FilePath) -> int:
     ids = _ids_for(store, bool(pages) and isinstance(pages[0], str))
     votes = read_records(path, lambda record: parse_vote(record, ids))
     if not votes:
-        raise InputError(
-            [Fault(str(path), 0, "no votes in it", "give one vote a line, as judgments export writes them")]
-        )
+        raise input_error(path, 0, "no votes in it", "give one vote a line, as judgments export writes them")
     record = read_judgment_record(path)
     number = keep_ids(store, ids, (vote.page for vote in votes))
     name_assessors(store, sorted({vote.assessor for vote in votes}))

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.text_ids import TextIds, check_text_id
-from evenrank.errors import EvenrankError, Fault, InputError, input_error
+from evenrank.errors import EvenrankError, input_error
+from evenrank.io.faults import FaultLog
 from evenrank.io.json_lines import MAX_FAULTS, read_records, write_records
 from evenrank.trec.assessment.pool import Pool, PooledPage, PooledRun, Receipt, parse_tier
 
@@ -68,13 +69,11 @@ def read_pool(path: str | os.PathLike[str]) -> Pool:
     if reader.head is None:
         raise input_error(path, 0, "an empty file, where a pool was expected", BUILD_AGAIN)
     times = Counter((entry.topic, entry.page) for entry in pages)
-    faults = [
-        Fault(str(path), 0, f"page {reader.shown(page)} appears {n} times under topic {topic}", BUILD_AGAIN)
-        for (topic, page), n in times.items()
-        if n > 1
-    ]
-    if faults:
-        raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
+    faults = FaultLog(MAX_FAULTS)
+    for (topic, page), n in times.items():
+        if n > 1:
+            faults.add(path, 0, f"page {reader.shown(page)} appears {n} times under topic {topic}", BUILD_AGAIN)
+    faults.raise_if_any()
     return replace(reader.head, pages=tuple(sorted(pages)), ids=reader.ids)
 
 

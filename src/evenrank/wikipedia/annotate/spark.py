@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import EvenrankError, Fault, first_line
-from evenrank.io.content import Position
+from evenrank.io.content import Position, Split, plan_splits, read_split
 from evenrank.io.faults import FaultLog
-from evenrank.io.splits import Split, plan_splits, read_split
 from evenrank.spark import send_package
 from evenrank.wikipedia.annotate.stage import Stage, StageBatch, StageResult, WorkStore, keep_results, unread
 
