@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import evenrank
-from evenrank.cli.listing import aligned, echo_json
+from evenrank.cli.listing import echo_json, print_listing
 from evenrank.cli.options import SEED, settings_option
 from evenrank.cli.rank import FOLDER, PROTOCOL, TOPICS
 from evenrank.cli.talk import say
@@ -38,9 +38,7 @@ def command(folder: Path, rates: tuple[float, ...], form: str, **options: Any) -
     if form == "json":
         echo_json(found.to_json())
         return
-    rows = found.rows()
-    lines = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
-    click.echo("\n".join(map("\t".join, lines)) if form == "tsv" else aligned(lines))
+    print_listing([{name: _cell(value) for name, value in row.items()} for row in found.rows()], form)
     for note in found.notes():
         say(f"note: {note}")
 

@@ -231,19 +231,11 @@ def _estimate(estimate: Estimate) -> list[str]:
 @protocol_option("Scoring choices.")
 @click.option("--title", default="Results of the campaign", help="Heading of the page.")
 @click.option("--citation", default="", show_default=False, help="How to cite the results.")
-def report_command(
-    store: Path | str,
-    collection: Path,
-    runs: Sequence[Path],
-    output: Path,
-    protocol: str,
-    title: str,
-    citation: str,
-) -> None:
+def report_command(store: Path | str, collection: Path, runs: Sequence[Path], output: Path, **options: Any) -> None:
     """Write a results page to publish, with the judgments behind it, in one folder; no assessor is named."""
     from evenrank.scoring.report.campaign_report import campaign_report
 
-    campaign_report(collection, store, runs, output, protocol, title=title, citation=citation)
+    campaign_report(collection, store, runs, output, **options)
     say(f"{output / 'index.html'}")
 
 

@@ -71,13 +71,10 @@ def build(
     collection: Path,
     runs: Sequence[Path],
     output: Path,
-    tiers: Sequence[str],
-    budget: int | None,
-    total: int | None,
-    topics: tuple[str, ...],
     protocol: str,
     despite: str,
     new: bool,
+    **limits: Any,
 ) -> None:
     """Pool the first pages of runs; an existing POOL is extended, and its pages keep their tier.
 
@@ -88,9 +85,7 @@ def build(
     start = evenrank.read_pool(output) if output.exists() and not new else None
     opened = evenrank.Collection.open(collection)
     receipts = evenrank.admit_runs(opened, runs, protocol, despite)
-    pool = evenrank.pool(
-        opened, runs, tiers=tiers, budget=budget, total=total, topics=topics, start=start, receipts=receipts
-    )
+    pool = evenrank.pool(opened, runs, start=start, receipts=receipts, **limits)
     evenrank.write_pool(output, pool)
     _tell(pool, start, opened)
 

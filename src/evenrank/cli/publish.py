@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from evenrank.cli.options import STORE, ModelOptions, model_options
 from evenrank.errors import EvenrankError, MissingExtraError
-
-if TYPE_CHECKING:
-    from evenrank.app.exports.listing import Listing
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -78,14 +74,15 @@ def command(
         raise click.UsageError("name either a RUN or a list of the web app (--list)")
     try:
         from evenrank.app.exports.publish_list import WikiAccess, put_listing
-        from evenrank.app.exports.publishing import Place, saved_listing, wikitext_of
+        from evenrank.app.exports.publishing import Place, run_listing, saved_listing, wikitext_of
         from evenrank.app.settings import WebSettings
-        from evenrank.trec.collection import Collection
+        from evenrank.trec.collection import Collection, as_run
     except ImportError as error:
         raise MissingExtraError("evenrank publish", "wiki") from error
 
     if run is not None:
-        listing = _listing_of_run(folder, run, topic, rows)
+        collection = Collection.open(folder)
+        listing = run_listing(collection, as_run(collection, run), topic, rows)
     else:
         assert token is not None
         choice = model.choose(Collection.open(folder))
@@ -110,14 +107,6 @@ def command(
     done = put_listing(listing, place, access, summary, is_bot=bot, dry_run=dry_run)
     outcome = "nothing to change" if done.revision is None else f"saved as revision {done.revision}"
     click.echo(done.difference or f"{done.title}: {outcome}")
-
-
-def _listing_of_run(folder: Path, run: Path, topic: int | None, rows: int | None) -> Listing:
-    from evenrank.app.exports.publishing import run_listing
-    from evenrank.trec.collection import Collection, as_run
-
-    collection = Collection.open(folder)
-    return run_listing(collection, as_run(collection, run), topic, rows)
 
 
 def _password(path: Path | None) -> str:

@@ -123,23 +123,22 @@ def build_candidates(
     target = target_of(candidates, task, space, settings)
     relevance = candidates.relevance ** (settings.sharpness or 1.0)
     assumed = parse_assumed(settings.assume, space)
-    if task == 1 and assumed and len(candidates):
-        masks = collection.masks_of(collection.rows_of(candidates.page_ids), space, UNKNOWN_MASK)
-        mixed, *_ = expected_groups(masks, relevance, space, assumed, _is_divided(space, settings.divided))
-        # Of the target alone: in a single list the solver would lean on pages whose expected groups look balanced.
-        target = target_of(replace(candidates, alignment=mixed), task, space, settings)
-    elif (task == 2 or with_beliefs) and len(candidates):
+    if len(candidates) and (assumed or task == 2 or with_beliefs):
         rows = collection.rows_of(candidates.page_ids)
-        mass = page_mass(task, relevance, candidates.quality_class, settings.attention_model)
-        undisclosed = parse_undisclosed(settings.undisclosed, settings.information, settings.scored)
-        if rates := assumed or undisclosed:
+        rates = assumed or parse_undisclosed(settings.undisclosed, settings.information, settings.scored)
+        if rates:
             masks = collection.masks_of(rows, space, UNKNOWN_MASK)
             groups = expected_groups(masks, relevance, space, rates, _is_divided(space, settings.divided))
             believed = target_of(replace(candidates, alignment=groups[0]), task, space, settings)
-            beliefs: Beliefs | None = Beliefs(*groups, believed)
+        if task == 1 and assumed:
+            # Of the target alone: in a single list the solver would lean on pages whose expected groups look balanced.
+            target = believed
+        elif rates:
+            candidates = replace(candidates, beliefs=Beliefs(*groups, believed))
         else:
+            mass = page_mass(task, relevance, candidates.quality_class, settings.attention_model)
             beliefs = beliefs_about(collection, rows, space, settings.scored, target, mass)
-        candidates = replace(candidates, beliefs=beliefs)
+            candidates = replace(candidates, beliefs=beliefs)
     if settings.n_relevant > 0.0 and len(candidates):
         relevance = shift_to_sum(candidates.relevance, settings.n_relevant)
         candidates = replace(candidates, relevance=relevance, n_relevant=None)

@@ -124,17 +124,14 @@ def beliefs_about(
     table = _hidden_by_look(_Version.of(collection), tuple(names), tuple(hidden))
     wide = GroupSpace.of((*names, *hidden), collection.known_dimensions)
     look = align([masks[_first_of_each(page_type)] for masks in known_masks], space, [False] * len(space.dimensions))
-    expected, variance, own_share = [], [], []
+    moments = []
     for number, code in enumerate(present.tolist()):
         shares, members = table.of(code)
         outcomes = np.einsum("g,mh->mgh", look.rows[look.page_type[number]], members).reshape(len(members), -1)
-        mean, spread, held = group_moments(shares, outcomes, wide)
-        expected.append(mean)
-        variance.append(spread)
-        own_share.append(held)
-    alignment = Alignment(np.array(expected), page_type.reshape(-1))
-    target = _wide_target(alignment, wide, known_target, mass)
-    return Beliefs(alignment, np.array(variance), np.array(own_share), target)
+        moments.append(group_moments(shares, outcomes, wide))
+    expected, variance, own_share = map(np.array, zip(*moments, strict=True))
+    alignment = Alignment(expected, page_type.reshape(-1))
+    return Beliefs(alignment, variance, own_share, _wide_target(alignment, wide, known_target, mass))
 
 
 def group_moments(

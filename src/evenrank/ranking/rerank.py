@@ -174,15 +174,8 @@ CELLS_AT_ONCE = 1_000_000
 """Shares of groups in the targets of queries that are held at once."""
 
 
-@dataclass(frozen=True)
-class _Query:
-    """What a policy needs to rank one query."""
-
-    number: int
-    relevance: NDArray[np.float64]
-    scores: NDArray[np.float64]
-    alignment: Alignment
-    target: NDArray[np.float64]
+_Query = tuple[Candidates, NDArray[np.float64]]
+"""The items of a query, and its target."""
 
 
 @dataclass(frozen=True)
@@ -198,19 +191,11 @@ class _Job:
     seed: int
 
     def rank(self, query: _Query, space: GroupSpace) -> tuple[NDArray[np.intp], dict[str, float]]:
-        n_items = len(query.relevance)
-        candidates = Candidates(
-            topic_id=query.number,
-            page_ids=np.arange(n_items, dtype=np.int32),
-            relevance=query.relevance,
-            scores=query.scores,
-            work_needed=np.ones(n_items),
-            quality_class=np.zeros(n_items, np.uint8),
-            alignment=query.alignment,
-        )
-        request = Request(1 if self.n_rankings == 1 else 2, self.n_rankings, self.length or n_items, self.attention)
-        target = EstimatedTarget(query.number, space, query.target)
-        rankings = self.policy.rank(candidates, target, request, derive(self.seed, query.number))
+        candidates, number = query[0], query[0].topic_id
+        length = self.length or len(candidates)
+        request = Request(1 if self.n_rankings == 1 else 2, self.n_rankings, length, self.attention)
+        target = EstimatedTarget(number, space, query[1])
+        rankings = self.policy.rank(candidates, target, request, derive(self.seed, number))
         return rankings.positions, rankings.certificate
 
 
@@ -311,8 +296,16 @@ def _queries(
             counted = joint.rows[kinds]
             if is_sequence:
                 counted[:, 0] = 0.0
-            alignment = Alignment(counted, kind.reshape(-1))
-            yield _Query(query, np.maximum(given.believed[rows], 0.0), given.scores[rows], alignment, target[at])
+            items = Candidates(
+                topic_id=query,
+                page_ids=np.arange(len(kind), dtype=np.int32),
+                relevance=np.maximum(given.believed[rows], 0.0),
+                scores=given.scores[rows],
+                work_needed=np.ones(len(kind)),
+                quality_class=np.zeros(len(kind), np.uint8),
+                alignment=Alignment(counted, kind.reshape(-1)),
+            )
+            yield items, target[at]
 
 
 def _rank_all(

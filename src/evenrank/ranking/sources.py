@@ -211,14 +211,7 @@ class SearchSource:
             facts["judged"] = {str(topic): len(pages) for topic, pages in self.judged.items()}
         if self.calibration is None:
             return {**facts, "relevance": "by the model" if self.choice.kind == "learned" else "by rank"}
-        method = self.calibration.settings.method
-        return {
-            **facts,
-            "relevance": f"{method} calibration of scores on the training topics",
-            "coefficients": self.calibration.coefficients.tolist(),
-            "prior_strength": self.calibration.settings.prior_strength,
-            **_describe_count(self.count),
-        }
+        return facts | _describe_learned(self.calibration, self.count, "on the training topics")
 
 
 def judged_ranking(
@@ -255,8 +248,7 @@ def calibrate_source(source: Source, topics: Iterable[Topic]) -> Source:
     """
     training = [topic for topic in topics if topic.split == "train" and len(topic.rel_docs)]
     found = {topic.id: source.pages(topic) for topic in track(training, "training topics", len(training), "topic")}
-    pages_by_topic = [(found[topic.id], topic) for topic in training]
-    judged = [_judged_scores(pages, topic) for pages, topic in pages_by_topic]
+    judged = [_judged_scores(topic, found[topic.id].page_ids, found[topic.id].scores) for topic in training]
     samples = [sample for sample in judged if sample.is_judged.any()]
     if not samples:
         return replace(source, remembered=found)
@@ -294,10 +286,16 @@ def _expected(
     return stretch_to_sum(relevance, max(n_relevant.median, LEAST_EXPECTED)), n_relevant
 
 
-def _describe_count(count: CountModel | None) -> dict[str, Any]:
-    if count is None:
-        return {}
-    return {"n_relevant": {"from": "strong matches", "intercept": count.intercept, "slope": count.slope}}
+def _describe_learned(calibration: Calibration, count: CountModel | None, where: str) -> dict[str, Any]:
+    """What was learned from judged scores, for the record beside a run."""
+    facts: dict[str, Any] = {
+        "relevance": f"{calibration.settings.method} calibration of scores {where}",
+        "coefficients": calibration.coefficients.tolist(),
+        "prior_strength": calibration.settings.prior_strength,
+    }
+    if count is not None:
+        facts["n_relevant"] = {"from": "strong matches", "intercept": count.intercept, "slope": count.slope}
+    return facts
 
 
 def calibrate_scores(samples: Sequence[JudgedScores], topic_ids: Sequence[int]) -> Calibration:
@@ -305,9 +303,9 @@ def calibrate_scores(samples: Sequence[JudgedScores], topic_ids: Sequence[int]) 
     return fit_calibration(samples, choose_calibration(samples, topic_ids, CHOICES, FOLDS_SEED))
 
 
-def _judged_scores(pages: ScoredPages, topic: Topic) -> JudgedScores:
+def _judged_scores(topic: Topic, pages: NDArray[np.int32], scores: NDArray[np.float64]) -> JudgedScores:
     """What the judgments of a topic say of the pages found."""
-    return JudgedScores(pages.scores, np.isin(pages.page_ids, topic.rel_docs), topic.was_judged(pages.page_ids))
+    return JudgedScores(scores, np.isin(pages, topic.rel_docs), topic.was_judged(pages))
 
 
 def pages_of_topic(run: Run, topic_id: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -352,16 +350,10 @@ class RunSource:
         return Found(pages, scores, *_expected(self.calibration, self.count, scores))
 
     def describe(self) -> dict[str, Any]:
+        facts = {"candidates": "run", "run": self.run.name}
         if self.calibration is None:
-            return {"candidates": "run", "run": self.run.name, "relevance": "by rank"}
-        return {
-            "candidates": "run",
-            "run": self.run.name,
-            "relevance": f"{self.calibration.settings.method} calibration of scores on the training topics in the run",
-            "coefficients": self.calibration.coefficients.tolist(),
-            "prior_strength": self.calibration.settings.prior_strength,
-            **_describe_count(self.count),
-        }
+            return {**facts, "relevance": "by rank"}
+        return facts | _describe_learned(self.calibration, self.count, "on the training topics in the run")
 
 
 def calibrate_run(run: Run, topics: Iterable[Topic]) -> RunSource:
@@ -369,8 +361,8 @@ def calibrate_run(run: Run, topics: Iterable[Topic]) -> RunSource:
     samples, topic_ids = [], []
     for topic in topics:
         if topic.split == "train" and len(topic.rel_docs):
-            pages, scores = pages_of_topic(run, topic.id)
-            if topic.was_judged(pages).any():
-                samples.append(JudgedScores(scores, np.isin(pages, topic.rel_docs), topic.was_judged(pages)))
+            sample = _judged_scores(topic, *pages_of_topic(run, topic.id))
+            if sample.is_judged.any():
+                samples.append(sample)
                 topic_ids.append(topic.id)
     return RunSource(run, *learn_scores(samples, topic_ids)) if samples else RunSource(run)

@@ -13,7 +13,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -61,8 +61,6 @@ from evenrank.ranking.stream_state import (
     TimeSlice,
     fixed,
 )
-
-T = TypeVar("T")
 
 TARGETS = ("relevant", "population", "equal")
 """Words for targets: shares by the relevance of candidates so far, by their number, or the same for every group."""
@@ -127,7 +125,7 @@ class Stream:
         if isinstance(seed, bool) or not isinstance(seed, int) or not -(2**63) <= seed < 2**63:
             raise WrongTypeError(seed, "seed", "a whole number of at most 64 bits")
         self.seed = seed
-        self.server = _checked(lambda: check_text(server, "server"))
+        self.server = check_text(server, "server")
         if not self.server:
             raise EvenrankError("server: the name is empty (give each server its own)")
         self._groups_of = group_lookup(groups)
@@ -170,8 +168,8 @@ class Stream:
         that all servers share, in the unit of the window; without it, each server counts its requests, and one that has
         fewer than others counts on from where these are.
         """
-        text = _checked(lambda: check_text(query, "query"))
-        candidates = _checked(lambda: check_items(items, self._groups_of))
+        text = check_text(query, "query")
+        candidates = check_items(items, self._groups_of)
         if time is not None and not is_time(time):
             raise EvenrankError(f"time is {str(time)[:40]!r}, but must be a number within {LARGEST_TIME:,.0f} of 0")
         with self._lock:
@@ -479,7 +477,7 @@ def check_stream_target(target: object) -> str | dict[str, float]:
         return target
     if not isinstance(target, Mapping):
         raise WrongTypeError(target, "target", f"{', '.join(TARGETS)}, or shares by group")
-    shares = _checked(lambda: check_groups(target))
+    shares = check_groups(target)
     if not shares:
         raise EvenrankError("target: every share is 0 (give at least one group a share)")
     return shares
@@ -503,11 +501,3 @@ def _memberships(items: Sequence[Candidate]) -> tuple[NDArray[np.intp], list[str
     shares = np.array([weight for one in items for weight in one.groups.values()], np.float64)
     rows = np.repeat(np.arange(len(items)), [len(one.groups) for one in items])
     return rows, names, shares
-
-
-def _checked(check: Callable[[], T]) -> T:
-    """What a check returns; what it finds wrong becomes an EvenrankError."""
-    try:
-        return check()
-    except ValueError as error:
-        raise EvenrankError(str(error)) from None

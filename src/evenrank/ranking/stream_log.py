@@ -94,7 +94,7 @@ class StreamRanking(Sequence[Item]):
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> StreamRanking:
-        """The ranking of a record; ValueError or KeyError for a wrong one."""
+        """The ranking of a record; ValueError, KeyError or EvenrankError for a wrong one."""
         rows = zip(record["items"], record["relevance"], record["groups"], strict=True)
         candidates = check_items(rows)
         order = tuple(record["order"])
@@ -105,20 +105,22 @@ class StreamRanking(Sequence[Item]):
 
 
 def check_text(value: object, what: str) -> str:
-    """A text that can be written; ValueError for anything else. Whole numbers are taken as their digits."""
+    """A text that can be written; EvenrankError for anything else. Whole numbers are taken as their digits."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        raise ValueError(f"{what} is a {type(value).__name__}, where text was expected")
+        raise EvenrankError(f"{what} is a {type(value).__name__}, where text was expected")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{what} {ascii(value)[:60]} has half of a surrogate pair, which no file can hold") from None
+        raise EvenrankError(
+            f"{what} {ascii(value)[:60]} has half of a surrogate pair, which no file can hold"
+        ) from None
     return str(value)
 
 
 def check_groups(groups: ItemGroups) -> dict[str, float]:
-    """Weights of an item's groups; ValueError says what is wrong."""
+    """Weights of an item's groups; EvenrankError says what is wrong."""
     if groups is None:
         return {}
     if isinstance(groups, str):
@@ -127,10 +129,10 @@ def check_groups(groups: ItemGroups) -> dict[str, float]:
         weights = {check_text(name, "group"): weight for name, weight in groups.items()}
         wrong = [f"{name!r}: {weight!r}" for name, weight in weights.items() if not is_amount(weight)]
         if wrong:
-            raise ValueError(f"group weights {listed(wrong, 3)} are not numbers from 0 to {LARGEST:,.0f}")
+            raise EvenrankError(f"group weights {listed(wrong, 3)} are not numbers from 0 to {LARGEST:,.0f}")
         return {name: float(weight) for name, weight in weights.items() if weight}
     if isinstance(groups, bytes) or not isinstance(groups, Iterable):
-        raise ValueError(f"groups are a {type(groups).__name__}, where a name, a list or weights were expected")
+        raise EvenrankError(f"groups are a {type(groups).__name__}, where a name, a list or weights were expected")
     counts: dict[str, float] = {}
     for name in [check_text(name, "group") for name in groups]:
         counts[name] = counts.get(name, 0.0) + 1.0
@@ -148,40 +150,40 @@ def is_amount(value: object) -> bool:
 
 
 def check_items(items: Items, groups_of: Callable[[Item], ItemGroups] | None = None) -> tuple[Candidate, ...]:
-    """Candidates from relevance by item, (item, relevance) or (item, relevance, groups); all faults in one ValueError.
+    """Candidates from relevance by item, (item, relevance) or (item, relevance, groups); all faults in one error.
 
     Groups that come with an item count before those that `groups_of` knows.
     """
     rows: Any = items.items() if hasattr(items, "items") else items
     if isinstance(items, str | bytes) or not isinstance(rows, Iterable):
-        raise ValueError(f"items are a {type(items).__name__} (give relevance by item, or (item, relevance) pairs)")
+        raise EvenrankError(f"items are a {type(items).__name__} (give relevance by item, or (item, relevance) pairs)")
     found: dict[Item, Candidate] = {}
     faults: list[str] = []
     n_rows = 0
     for n_rows, row in enumerate(rows, 1):
         if n_rows > MAX_ITEMS:
-            raise ValueError(f"more than {MAX_ITEMS:,} items (rank those that have a chance)")
+            raise EvenrankError(f"more than {MAX_ITEMS:,} items (rank those that have a chance)")
         try:
             one = _candidate(row, groups_of)
             if one.item in found:
-                raise ValueError(f"item {str(one.item)[:60]!r} comes twice")
+                raise EvenrankError(f"item {str(one.item)[:60]!r} comes twice")
             found[one.item] = one
-        except ValueError as error:
+        except (ValueError, EvenrankError) as error:
             faults.append(f"item {n_rows}: {error}")
     if faults:
         more = f"\n… and {len(faults) - MAX_FAULTS:,} more faults" if len(faults) > MAX_FAULTS else ""
-        raise ValueError("\n".join(faults[:MAX_FAULTS]) + more)
+        raise EvenrankError("\n".join(faults[:MAX_FAULTS]) + more)
     return tuple(found.values())
 
 
 def _candidate(row: object, groups_of: Callable[[Item], ItemGroups] | None) -> Candidate:
     if isinstance(row, str | bytes) or not isinstance(row, Sequence) or not 2 <= len(row) <= 3:
-        raise ValueError(f"{str(row)[:60]!r} is not a pair of item and relevance")
+        raise EvenrankError(f"{str(row)[:60]!r} is not a pair of item and relevance")
     item, relevance = row[0], row[1]
     if type(item) is not str or not item.isascii():
         item = _check_id(item)
     if not is_amount(relevance):
-        raise ValueError(f"{str(item)[:60]!r} has relevance {relevance!r:.40} (a number from 0 to {LARGEST:,.0f})")
+        raise EvenrankError(f"{str(item)[:60]!r} has relevance {relevance!r:.40} (a number from 0 to {LARGEST:,.0f})")
     given = row[2] if len(row) == 3 else None
     groups = given if given is not None or groups_of is None else groups_of(item)
     return Candidate(item, float(relevance), check_groups(groups))
@@ -192,7 +194,7 @@ def _check_id(item: object) -> Item:
     if not isinstance(item, Integral) or isinstance(item, bool):
         return check_text(item, "item")
     if not -(2**63) <= int(item) < 2**63:
-        raise ValueError(f"item {str(item)[:60]} is too large a number (give it as text)")
+        raise EvenrankError(f"item {str(item)[:60]} is too large a number (give it as text)")
     return int(item)
 
 
@@ -323,7 +325,7 @@ def read_requests(
             faults.add(
                 path, number, f"no {error.args[0]!r}", 'write {"query": …, "items": [{"item": …, "relevance": …}]}'
             )
-        except ValueError as error:
+        except (ValueError, EvenrankError) as error:
             faults.add(path, number, str(error), "fix the record or leave it out")
     faults.raise_if_any()
     if not found:
@@ -334,16 +336,16 @@ def read_requests(
 def _query(record: dict[str, Any], number: int, groups_of: Callable[[Item], ItemGroups] | None) -> StreamQuery:
     entries = record["items"]
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise ValueError("items are not a list of objects")
+        raise EvenrankError("items are not a list of objects")
     rows = [(entry["item"], entry["relevance"], entry.get("groups")) for entry in entries]
     time = record.get("time")
     if time is not None and not is_time(time):
-        raise ValueError(f"time is {str(time)[:40]!r}, not a number")
+        raise EvenrankError(f"time is {str(time)[:40]!r}, not a number")
     graded = [entry["grade"] for entry in entries if "grade" in entry]
     if graded and len(graded) < len(entries):
-        raise ValueError(f"{len(graded)} of {len(entries)} items have a grade (give all of them one, or none)")
+        raise EvenrankError(f"{len(graded)} of {len(entries)} items have a grade (give all of them one, or none)")
     if wrong := [grade for grade in graded if not is_amount(grade)]:
-        raise ValueError(f"grade {str(wrong[0])[:40]!r} is not a number from 0 to {LARGEST:,.0f}")
+        raise EvenrankError(f"grade {str(wrong[0])[:40]!r} is not a number from 0 to {LARGEST:,.0f}")
     return StreamQuery(
         request=check_text(record.get("request", number), "request"),
         query=check_text(record["query"], "query"),

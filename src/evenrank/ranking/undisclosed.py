@@ -97,14 +97,12 @@ def expected_groups(
     aligned = align([flat[:, place].astype(masks[place].dtype) for place in range(len(masks))], space, normalise)
     rows = aligned.rows[aligned.page_type]
     ends = np.cumsum([len(of_type) for of_type in outcomes])
-    expected, variance, own_share = [], [], []
+    moments = []
     for of_type, of_rows in zip(outcomes, np.split(rows, ends[:-1]), strict=True):
         shares = np.array([prod(share for _, share in one) for one in of_type])
-        mean, spread, held = group_moments(shares, of_rows, space)
-        expected.append(mean)
-        variance.append(spread)
-        own_share.append(held)
-    return Alignment(np.array(expected), page_type), np.array(variance), np.array(own_share)
+        moments.append(group_moments(shares, of_rows, space))
+    expected, variance, own_share = map(np.array, zip(*moments, strict=True))
+    return Alignment(expected, page_type), variance, own_share
 
 
 def _alternatives(

@@ -145,8 +145,8 @@ def rank_list(settings: OptimalList, candidates: Candidates, target: EstimatedTa
     weights = settings.depth_weights or (1.0 / len(settings.depths),) * len(settings.depths)
     mixture = DepthMixture(settings.depths, weights).of_length(length)
     efforts = _efforts(settings, problem, mixture.depths)
-    best = make_nested_list(problem, mixture, efforts, settings.relevance_power)
-    return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certify_list(best.proofs, mixture.weights))
+    ranking, proofs = make_nested_list(problem, mixture, efforts, settings.relevance_power)
+    return Rankings(np.tile(ranking, (request.n_rankings, 1)), certify_list(proofs, mixture.weights))
 
 
 def _efforts(settings: OptimalList, problem: CompoundProblem, depths: Sequence[int]) -> list[Effort]:
@@ -253,21 +253,13 @@ class DepthMixture:
         return DepthMixture(depths, tuple(by_depth[depth] for depth in depths))
 
 
-@dataclass(frozen=True)
-class NestedList:
-    """One ranking, and a proof for each depth it was made for."""
-
-    ranking: NDArray[np.intp]
-    proofs: tuple[DepthProof, ...]
-
-
 def make_nested_list(
     problem: CompoundProblem,
     mixture: DepthMixture,
     efforts: Sequence[Effort],
     relevance_power: float = 1.0,
-) -> NestedList:
-    """The best list found for a mixture over depths, the last of which is its length, with a proof for each depth.
+) -> tuple[NDArray[np.intp], list[DepthProof]]:
+    """The best list found for a mixture over depths, the last of which is its length, and a proof for each depth.
 
     Pages are chosen by this power of their relevance, because estimates are uncertain; bounds are those of the measure,
     and a list whose only depth is its end is made for the measure itself.
@@ -282,7 +274,7 @@ def make_nested_list(
         prefixes = [ranking[:depth] for depth in mixture.depths]
         bounds = [_bound(*of_depth) for of_depth in zip(free, prefixes, efforts, strict=True)]
     of_depths = zip(free, mixture.depths, bounds, strict=True)
-    return NestedList(ranking, tuple(_proof(solution, ranking[:depth], bound) for solution, depth, bound in of_depths))
+    return ranking, [_proof(solution, ranking[:depth], bound) for solution, depth, bound in of_depths]
 
 
 def _rank_head_first(valued: Sequence[FreeSolution], mixture: DepthMixture) -> NDArray[np.intp]:
