@@ -12,7 +12,9 @@ import warnings
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from evenrank.errors import EvenrankError, first_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -55,16 +57,17 @@ class Registry(Mapping[str, T], Generic[T]):
     def plugins(self) -> dict[str, T]:
         """Objects of installed plug-ins by name, in the order of their entry points' names."""
         found: dict[str, T] = {}
+        origin: dict[str, str] = {}
         for entry in _entry_points(self.group):
             try:
                 name, loaded = self._adopt(entry.load())
-            except Exception as error:  # whatever the code of others raises must not stop ours
-                _warn(self.group, entry, f"{type(error).__name__}: {error}")
+            except (Exception, SystemExit) as error:  # whatever the code of others raises must not stop ours
+                _warn(self.group, entry, f"{type(error).__name__}: {first_line(error)}")
                 continue
             if name in self.builtin or name in found:
-                _warn(self.group, entry, f"the name {name!r} is taken")
+                _warn(self.group, entry, f"the name {name!r} is taken by {origin.get(name, 'Evenrank itself')}")
                 continue
-            found[name] = loaded
+            found[name], origin[name] = loaded, f"the plug-in {entry.name!r}{_package_of(entry)}"
         return found
 
 
@@ -75,9 +78,48 @@ def _entry_points(group: str) -> list[EntryPoint]:
 
 
 def _warn(group: str, entry: EntryPoint, reason: str) -> None:
-    origin = f" of {entry.dist.name}" if entry.dist is not None else ""
-    text = f"plug-in {entry.name!r}{origin} (evenrank.{group}: {entry.value}) is ignored: {reason}"
+    text = f"plug-in {entry.name!r}{_package_of(entry)} (evenrank.{group}: {entry.value}) is ignored: {reason}"
     warnings.warn(text, PluginWarning, stacklevel=4)
+
+
+def _package_of(entry: EntryPoint) -> str:
+    return f" of {entry.dist.name}" if entry.dist is not None else ""
+
+
+def call_plug_in(what: str, function: Callable[..., T], *given: Any, **settings: Any) -> T:
+    """What a function of others returns; an error in it is reported as `what`, with the line of the function's file.
+
+    The error itself stays the cause, so that whoever calls from Python sees all of it.
+    """
+    try:
+        return function(*given, **settings)
+    except (EvenrankError, MemoryError):
+        raise
+    except Exception as error:
+        raise plug_in_error(what, function, error) from error
+
+
+def plug_in_error(what: str, function: Callable[..., object], error: Exception) -> EvenrankError:
+    """How an error in a function of others is reported: with the last line of the function's file that it passed."""
+    import traceback
+
+    lines = traceback.extract_tb(error.__traceback__)
+    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    last = ([line for line in lines if line.filename == file] or lines)[-1]
+    return EvenrankError(f"{what}: {type(error).__name__}: {first_line(error)} ({last.filename}:{last.lineno})")
+
+
+def check_takes(what: str, function: Callable[..., object], *names: str) -> None:
+    """EvenrankError for a function that cannot be called with so many positional arguments."""
+    from inspect import signature
+
+    try:
+        signature(function).bind(*names)
+    except ValueError:  # a function that is not written in Python may not tell
+        return
+    except TypeError as error:
+        wanted = f"def {getattr(function, '__name__', 'function')}({', '.join(names)})"
+        raise EvenrankError(f"{what}: {first_line(error)} (write {wanted})") from None
 
 
 def instances(owner: type[T], name_of: Callable[[T], str]) -> Callable[[object], tuple[str, T]]:
