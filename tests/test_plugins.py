@@ -18,6 +18,7 @@ from evenrank.core.protocol import PAPER_2021, PROTOCOLS, Protocol
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
 from evenrank.io.metadata_fields import FieldEncoder
+from evenrank.measures.registry import MEASURES
 from evenrank.plugins import GROUPS, PluginWarning, Registry, instances
 from evenrank.policies.registry import POLICIES, describe_policy, make_policy
 from evenrank.scoring.protocol_settings import settle_protocol
@@ -218,16 +219,29 @@ def test_a_plug_in_that_leaves_or_explains_at_length_stops_nothing(offered, tmp_
     assert said[2].endswith("is ignored: the name 'reversed' is taken by the plug-in 'c'")
 
 
-def test_functions_of_the_wrong_form_are_refused_when_they_are_declared() -> None:
-    with pytest.raises(EvenrankError, match=r"policy 'few': .* \(write def few\(candidates, target, request, rng\)\)"):
+@evenrank.policy("few")
+def few(candidates, target):
+    return []
 
-        @evenrank.policy("few")
-        def few(candidates, target): ...
 
-    with pytest.raises(EvenrankError, match=r"measure 'Few': .* \(write def none\(view\)\)"):
+@evenrank.measure("None")
+def nothing():
+    return 0.0
 
-        @evenrank.measure("Few")
-        def none(): ...
+
+def test_a_function_of_the_wrong_form_is_named_alone(offered) -> None:
+    offered("policies", few="tests.test_plugins:few", works="tests.test_plugins:reversed_order")
+    registry = Registry("policies", POLICIES.builtin, POLICIES._adopt)
+    with pytest.warns(PluginWarning, match=r"'few' .* \(write def few\(candidates, target, request, rng\)\)"):
+        assert list(registry.plugins) == ["reversed"]
+    offered("measures", none="tests.test_plugins:nothing", text="tests.test_plugins:NO_POLICY")
+    measures = Registry("measures", MEASURES.builtin, MEASURES._adopt)
+    with pytest.warns(PluginWarning, match=r"\(write def nothing\(view\)\)|not a measure, but str") as caught:
+        assert measures.plugins == {}
+    assert len(caught) == 2
+    rankings, groups = {"q": {"a": 0.9, "b": 0.1}}, {"a": "x", "b": "y"}
+    with pytest.raises(EvenrankError, match=r"policy few: TypeError: few\(\) takes 2 .*test_plugins\.py:\d+\)"):
+        evenrank.rerank(rankings, groups, policy=few)
 
 
 def fails(*_):

@@ -100,17 +100,21 @@ def call_plug_in(what: str, function: Callable[..., T], *given: Any, **settings:
 
 
 def plug_in_error(what: str, function: Callable[..., object], error: Exception) -> EvenrankError:
-    """How an error in a function of others is reported: with the last line of the function's file that it passed."""
+    """How an error in a function of others is reported: with the last line of the function's file that it passed, or
+    the function's first line where it passed none, as with arguments that the function does not take."""
     import traceback
 
+    code = getattr(function, "__code__", None)
     lines = traceback.extract_tb(error.__traceback__)
-    file = getattr(getattr(function, "__code__", None), "co_filename", None)
-    last = ([line for line in lines if line.filename == file] or lines)[-1]
-    return EvenrankError(f"{what}: {type(error).__name__}: {first_line(error)} ({last.filename}:{last.lineno})")
+    place = f"{lines[-1].filename}:{lines[-1].lineno}"
+    if code is not None:
+        own = [line.lineno for line in lines if line.filename == code.co_filename]
+        place = f"{code.co_filename}:{own[-1] if own else code.co_firstlineno}"
+    return EvenrankError(f"{what}: {type(error).__name__}: {first_line(error)} ({place})")
 
 
-def check_takes(what: str, function: Callable[..., object], *names: str) -> None:
-    """EvenrankError for a function that cannot be called with so many positional arguments."""
+def check_takes(function: Callable[..., object], *names: str) -> None:
+    """TypeError for a function that cannot be called with these positional arguments."""
     from inspect import signature
 
     try:
@@ -119,7 +123,7 @@ def check_takes(what: str, function: Callable[..., object], *names: str) -> None
         return
     except TypeError as error:
         wanted = f"def {getattr(function, '__name__', 'function')}({', '.join(names)})"
-        raise EvenrankError(f"{what}: {first_line(error)} (write {wanted})") from None
+        raise TypeError(f"{first_line(error)} (write {wanted})") from None
 
 
 def instances(owner: type[T], name_of: Callable[[T], str]) -> Callable[[object], tuple[str, T]]:

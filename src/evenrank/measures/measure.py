@@ -16,7 +16,7 @@ from evenrank.core.protocol import Protocol
 from evenrank.core.records import Task
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
-from evenrank.plugins import call_plug_in, check_takes
+from evenrank.plugins import call_plug_in
 
 Compute = Callable[[QueryBatch], Floats]
 
@@ -160,7 +160,6 @@ def measure(
         raise EvenrankError(f"measure {name!r}: a name is a word without @ and commas")
 
     def make(function: Callable[[QueryView], float]) -> Measure:
-        check_takes(f"measure {name!r}", function, "view")
         said = inspect.getdoc(function) or f"A measure of {function.__module__}."
         return Measure(
             name=name,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
-from evenrank.plugins import call_plug_in, check_takes
+from evenrank.plugins import call_plug_in
 from evenrank.policies.policy import Candidates, CheckedPolicy, Policy, Rankings, Request
 
 PolicyFunction = Callable[..., Any]
@@ -68,7 +68,6 @@ def _settings(function: PolicyFunction, name: str) -> list[tuple[str, Any, Any]]
     if missing:
         raise EvenrankError(f"policy {name!r}: settings without a default: {', '.join(missing)}")
     hints = get_type_hints(function, include_extras=True)
-    check_takes(f"policy {name!r}", function, "candidates", "target", "request", "rng")
     return [(one.name, hints.get(one.name, type(one.default)), field(default=one.default)) for one in settings]
 
 
