@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -12,11 +13,15 @@ import pytest
 
 import evenrank
 from evenrank import plugins
+from evenrank.core.groups import Dimension
 from evenrank.core.protocol import PAPER_2021, PROTOCOLS, Protocol
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
+from evenrank.io.metadata_fields import FieldEncoder
+from evenrank.measures.registry import MEASURES
 from evenrank.plugins import GROUPS, PluginWarning, Registry, instances
 from evenrank.policies.registry import POLICIES, describe_policy, make_policy
+from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.testing import TASK1, TASK2, check_policy, make_target, random_candidates
 
 ROOT = Path(__file__).parents[1]
@@ -191,3 +196,84 @@ def test_checks_pass_for_a_sound_policy_and_fail_for_a_careless_one() -> None:
 @pytest.mark.parametrize("name", POLICIES.builtin)
 def test_built_in_policies_pass_the_checks_that_others_can_run(name: str) -> None:
     check_policy(name)
+
+
+def test_a_plug_in_that_leaves_or_explains_at_length_stops_nothing(offered, tmp_path, monkeypatch) -> None:
+    (tmp_path / "plug_in_that_leaves.py").write_text("import sys\nsys.exit(3)\n")
+    (tmp_path / "plug_in_that_explains.py").write_text("raise RuntimeError('first line\\nsecond line')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    offered(
+        "policies",
+        a="plug_in_that_leaves:x",
+        b="plug_in_that_explains:x",
+        c="tests.test_plugins:reversed_order",
+        d="tests.test_plugins:reversed_order",
+    )
+    registry = Registry("policies", POLICIES.builtin, POLICIES._adopt)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert list(registry.plugins) == ["reversed"]
+    said = [str(one.message) for one in caught]
+    assert said[0].endswith("is ignored: SystemExit: 3")
+    assert said[1].endswith("is ignored: RuntimeError: first line")
+    assert said[2].endswith("is ignored: the name 'reversed' is taken by the plug-in 'c'")
+
+
+@evenrank.policy("few")
+def few(candidates, target):
+    return []
+
+
+@evenrank.measure("None")
+def nothing():
+    return 0.0
+
+
+def test_a_function_of_the_wrong_form_is_named_alone(offered) -> None:
+    offered("policies", few="tests.test_plugins:few", works="tests.test_plugins:reversed_order")
+    registry = Registry("policies", POLICIES.builtin, POLICIES._adopt)
+    with pytest.warns(PluginWarning, match=r"'few' .* \(write def few\(candidates, target, request, rng\)\)"):
+        assert list(registry.plugins) == ["reversed"]
+    offered("measures", none="tests.test_plugins:nothing", text="tests.test_plugins:NO_POLICY")
+    measures = Registry("measures", MEASURES.builtin, MEASURES._adopt)
+    with pytest.warns(PluginWarning, match=r"\(write def nothing\(view\)\)|not a measure, but str") as caught:
+        assert measures.plugins == {}
+    assert len(caught) == 2
+    rankings, groups = {"q": {"a": 0.9, "b": 0.1}}, {"a": "x", "b": "y"}
+    with pytest.raises(EvenrankError, match=r"policy few: TypeError: few\(\) takes 2 .*test_plugins\.py:\d+\)"):
+        evenrank.rerank(rankings, groups, policy=few)
+
+
+def fails(*_):
+    raise KeyError("inside")
+
+
+def test_errors_inside_plug_ins_name_the_plug_in_and_its_line() -> None:
+    place = r"KeyError: 'inside' \(.*test_plugins\.py:\d+\)"
+    rankings, groups = {"q": {"a": 0.9, "b": 0.1}}, {"a": "x", "b": "y"}
+    with pytest.raises(EvenrankError, match=f"policy broken: {place}") as caught:
+        evenrank.rerank(rankings, groups, policy=evenrank.policy("broken")(fails))
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(EvenrankError, match=f"measure Broken: {place}"):
+        evenrank.score(rankings, groups, measures=[evenrank.measure("Broken")(fails)])
+    with pytest.raises(EvenrankError, match="measure Text: gave str"):
+        evenrank.score(rankings, groups, measures=[evenrank.measure("Text")(lambda view: "x")])
+    with pytest.raises(EvenrankError, match="policy ragged: gave rankings of several lengths"):
+        evenrank.rerank(rankings, groups, policy=evenrank.policy("ragged")(lambda *_: [[0, 1], [0]]))
+
+
+def test_a_dimension_that_fails_is_named_at_import() -> None:
+    encoder = FieldEncoder(Dimension("size", "size", ("unknown", "large"), (1.0,), fails, "a test"))
+    with pytest.raises(EvenrankError, match=r"dimension size: KeyError: 'inside' \(.*test_plugins\.py:\d+\)"):
+        encoder("large")
+
+
+def test_the_choices_of_a_protocol_of_others_are_checked() -> None:
+    wrong = replace(PAPER_2021, name="deep", task1_depth=-3, blend=2.0)
+    with pytest.raises(EvenrankError) as caught:
+        settle_protocol(wrong)
+    assert str(caught.value).splitlines() == [
+        "protocol deep: task1_depth: -3 is too small (at least 1)",
+        "protocol deep: blend: 2.0 is not from 0 to 1",
+    ]
+    assert settle_protocol(replace(PAPER_2021, name="shallow", task1_depth=3)).task1_depth == 3

@@ -12,7 +12,9 @@ import warnings
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from evenrank.errors import EvenrankError, first_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -55,16 +57,17 @@ class Registry(Mapping[str, T], Generic[T]):
     def plugins(self) -> dict[str, T]:
         """Objects of installed plug-ins by name, in the order of their entry points' names."""
         found: dict[str, T] = {}
+        origin: dict[str, str] = {}
         for entry in _entry_points(self.group):
             try:
                 name, loaded = self._adopt(entry.load())
-            except Exception as error:  # whatever the code of others raises must not stop ours
-                _warn(self.group, entry, f"{type(error).__name__}: {error}")
+            except (Exception, SystemExit) as error:  # whatever the code of others raises must not stop ours
+                _warn(self.group, entry, f"{type(error).__name__}: {first_line(error)}")
                 continue
             if name in self.builtin or name in found:
-                _warn(self.group, entry, f"the name {name!r} is taken")
+                _warn(self.group, entry, f"the name {name!r} is taken by {origin.get(name, 'Evenrank itself')}")
                 continue
-            found[name] = loaded
+            found[name], origin[name] = loaded, f"the plug-in {entry.name!r}{_package_of(entry)}"
         return found
 
 
@@ -75,9 +78,52 @@ def _entry_points(group: str) -> list[EntryPoint]:
 
 
 def _warn(group: str, entry: EntryPoint, reason: str) -> None:
-    origin = f" of {entry.dist.name}" if entry.dist is not None else ""
-    text = f"plug-in {entry.name!r}{origin} (evenrank.{group}: {entry.value}) is ignored: {reason}"
+    text = f"plug-in {entry.name!r}{_package_of(entry)} (evenrank.{group}: {entry.value}) is ignored: {reason}"
     warnings.warn(text, PluginWarning, stacklevel=4)
+
+
+def _package_of(entry: EntryPoint) -> str:
+    return f" of {entry.dist.name}" if entry.dist is not None else ""
+
+
+def call_plug_in(what: str, function: Callable[..., T], *given: Any, **settings: Any) -> T:
+    """What a function of others returns; an error in it is reported as `what`, with the line of the function's file.
+
+    The error itself stays the cause, so that whoever calls from Python sees all of it.
+    """
+    try:
+        return function(*given, **settings)
+    except (EvenrankError, MemoryError):
+        raise
+    except Exception as error:
+        raise plug_in_error(what, function, error) from error
+
+
+def plug_in_error(what: str, function: Callable[..., object], error: Exception) -> EvenrankError:
+    """How an error in a function of others is reported: with the last line of the function's file that it passed, or
+    the function's first line where it passed none, as with arguments that the function does not take."""
+    import traceback
+
+    code = getattr(function, "__code__", None)
+    lines = traceback.extract_tb(error.__traceback__)
+    place = f"{lines[-1].filename}:{lines[-1].lineno}"
+    if code is not None:
+        own = [line.lineno for line in lines if line.filename == code.co_filename]
+        place = f"{code.co_filename}:{own[-1] if own else code.co_firstlineno}"
+    return EvenrankError(f"{what}: {type(error).__name__}: {first_line(error)} ({place})")
+
+
+def check_takes(function: Callable[..., object], *names: str) -> None:
+    """TypeError for a function that cannot be called with these positional arguments."""
+    from inspect import signature
+
+    try:
+        signature(function).bind(*names)
+    except ValueError:  # a function that is not written in Python may not tell
+        return
+    except TypeError as error:
+        wanted = f"def {getattr(function, '__name__', 'function')}({', '.join(names)})"
+        raise TypeError(f"{first_line(error)} (write {wanted})") from None
 
 
 def instances(owner: type[T], name_of: Callable[[T], str]) -> Callable[[object], tuple[str, T]]:

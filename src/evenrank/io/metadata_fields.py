@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.core.text_ids import TextIds, check_text_id
 from evenrank.errors import shown_value
+from evenrank.plugins import plug_in_error
 
 MAX_PAGE_ID = 2**31 - 1
 SCORE_FIELDS = ("quality_score", "pred_qual")
@@ -172,6 +173,8 @@ class FieldEncoder:
             counts = self._count(value)
         except ValueError as error:
             raise UnknownValueError(self.name, str(error)) from None
+        except Exception as error:  # a dimension may be a plug-in's
+            raise plug_in_error(f"dimension {self.name}", self._count or self._dimension.encode, error) from error
         numbers = sorted(counts)
         return sum(1 << number for number in numbers), tuple(counts[number] for number in numbers)
 

@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -15,26 +16,33 @@ from evenrank.core.protocol import Protocol
 from evenrank.core.records import Task
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
+from evenrank.plugins import call_plug_in
 
 Compute = Callable[[QueryBatch], Floats]
 
 
 def lifted(function: Callable[[QueryView], float]) -> Compute:
-    """A plain function of one view as a function of a batch: how a plug-in's function becomes a measure."""
+    """A plain function of one view as a function of a batch."""
 
     def compute(batch: QueryBatch) -> Floats:
-        return np.array([_number(function(batch.view(pair)), function) for pair in range(batch.n_pairs)], np.float64)
+        return np.array([function(batch.view(pair)) for pair in range(batch.n_pairs)], np.float64)
 
     compute.__wrapped__ = function  # type: ignore[attr-defined]  # for `inspect.unwrap`
     return compute
 
 
-def _number(value: object, function: Callable[[QueryView], float]) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        name = getattr(function, "__qualname__", repr(function))
-        raise EvenrankError(f"measure {name}: gave {type(value).__name__} (give a number, or NaN)") from error
+def _guarded(name: str, function: Callable[[QueryView], float]) -> Callable[[QueryView], float]:
+    """The function of a plug-in, whose errors and wrong results are reported with the measure's name."""
+
+    @wraps(function)
+    def guarded(view: QueryView) -> float:
+        value = call_plug_in(f"measure {name}", function, view)
+        try:
+            return float(value)
+        except (TypeError, ValueError) as error:
+            raise EvenrankError(f"measure {name}: gave {type(value).__name__} (give a number, or NaN)") from error
+
+    return guarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +163,7 @@ def measure(
         said = inspect.getdoc(function) or f"A measure of {function.__module__}."
         return Measure(
             name=name,
-            compute=lifted(function),
+            compute=lifted(_guarded(name, function)),
             tasks=tuple(tasks),
             higher_is_better=higher_is_better,
             label=label or said.split("\n\n")[0].replace("\n", " ").rstrip("."),

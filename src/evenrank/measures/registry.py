@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from inspect import unwrap
 
 from evenrank.core.records import Task
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.measures import awrf, expected_exposure, prefix, relevance
 from evenrank.measures.measure import Measure
-from evenrank.plugins import Registry, instances
+from evenrank.plugins import Registry, check_takes
 
 _BUILT_IN = (
     expected_exposure.EE_LOSS,
@@ -53,9 +54,18 @@ _BUILT_IN = (
     prefix.MIN_SKEW,
     prefix.MAX_SKEW,
 )
-MEASURES: Registry[Measure] = Registry(
-    "measures", {measure.name: measure for measure in _BUILT_IN}, instances(Measure, lambda measure: measure.name)
-)
+
+
+def _adopt(offered: object) -> tuple[str, Measure]:
+    """The name and the measure that a plug-in offers."""
+    if not isinstance(offered, Measure):
+        raise TypeError(f"not a measure, but {type(offered).__name__} (decorate a function with evenrank.measure)")
+    if (function := unwrap(offered.compute)) is not offered.compute:
+        check_takes(function, "view")
+    return offered.name, offered
+
+
+MEASURES: Registry[Measure] = Registry("measures", {measure.name: measure for measure in _BUILT_IN}, _adopt)
 """Measures by name, in table order, those of plug-ins last."""
 MAX_DEPTH = 1_000_000
 MAIN: dict[Task, Measure] = {1: awrf.SCORE, 2: expected_exposure.EE_LOSS}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
+from evenrank.plugins import call_plug_in
 from evenrank.policies.policy import Candidates, CheckedPolicy, Policy, Rankings, Request
 
 PolicyFunction = Callable[..., Any]
@@ -41,7 +42,7 @@ def _policy_class(function: PolicyFunction, name: str, tasks: tuple[Task, ...], 
     def rank(
         self: Any, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
     ) -> Rankings:
-        found = function(candidates, target, request, rng, **asdict(self))
+        found = call_plug_in(f"policy {name}", function, candidates, target, request, rng, **asdict(self))
         return Rankings(_checked_positions(name, found, len(candidates), request))
 
     members = {
@@ -72,7 +73,7 @@ def _settings(function: PolicyFunction, name: str) -> list[tuple[str, Any, Any]]
 
 def _checked_positions(name: str, found: Any, n_candidates: int, request: Request) -> NDArray[np.intp]:
     """One row of positions for each ranking; an error that says what is wrong with them."""
-    positions = np.asarray(found)
+    positions = _as_array(name, found)
     if positions.size == 0:
         return np.zeros((request.n_rankings, 0), np.intp)
     if positions.ndim not in (1, 2) or not np.issubdtype(positions.dtype, np.integer):
@@ -91,3 +92,10 @@ def _checked_positions(name: str, found: Any, n_candidates: int, request: Reques
     if (in_order[:, 1:] == in_order[:, :-1]).any():
         raise EvenrankError(f"policy {name}: a ranking has the same candidate twice")
     return rows.astype(np.intp)
+
+
+def _as_array(name: str, found: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(found)
+    except ValueError:  # rows of several lengths
+        raise EvenrankError(f"policy {name}: gave rankings of several lengths (give rows of one length)") from None

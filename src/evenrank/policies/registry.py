@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from evenrank.core.records import Task
 from evenrank.core.settings import Settings, describe_settings, make_settings, setting_texts
 from evenrank.errors import Collected, EvenrankError, UnknownNameError, WrongTypeError
-from evenrank.plugins import Registry
+from evenrank.plugins import Registry, check_takes
 from evenrank.policies.deficit import Deficit, Swap
 from evenrank.policies.diversification import Proportional, RelevanceShare
 from evenrank.policies.expected_exposure import Expohedron, FrankWolfe, PLRank
@@ -59,6 +59,8 @@ def _adopt(offered: object) -> tuple[str, PolicyEntry]:
     """The name and the policy that a plug-in offers."""
     if not is_policy(offered):
         raise TypeError(f"not a policy, but {type(offered).__name__} (decorate a function with evenrank.policy)")
+    if (function := getattr(offered, "function", None)) is not None:
+        check_takes(function, "candidates", "target", "request", "rng")
     return offered.name, offered
 
 

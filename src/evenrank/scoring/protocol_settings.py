@@ -132,6 +132,8 @@ def settle_protocol(protocol: str | Protocol, **settings: Any) -> Protocol:
         if protocol not in PROTOCOLS:
             raise UnknownNameError("protocol", protocol, PROTOCOLS)
         protocol = PROTOCOLS[protocol]
+    if protocol not in PROTOCOLS.builtin.values():
+        _check_protocol(protocol)
     changes: dict[str, Any] = dict(settings)
     depth = changes.pop("depth", None)
     rankings = changes.pop("rankings", None)
@@ -147,3 +149,15 @@ def settle_protocol(protocol: str | Protocol, **settings: Any) -> Protocol:
         except ValueError as error:
             raise EvenrankError(f"{name}: {error}") from error
     return replace(protocol, **changes)
+
+
+def _check_protocol(protocol: Protocol) -> None:
+    """EvenrankError with the choices of a protocol of others that are not valid."""
+    faults = []
+    for name in protocol_setting_names():
+        try:
+            check_protocol_setting(name, getattr(protocol, name))
+        except (ValueError, EvenrankError) as error:
+            faults.append(f"protocol {protocol.name}: {name}: {error}")
+    if faults:
+        raise EvenrankError("\n".join(faults))

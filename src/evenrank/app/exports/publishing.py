@@ -15,6 +15,7 @@ from evenrank.app.storage.store import now
 from evenrank.core.records import Run
 from evenrank.database.database import is_database_address
 from evenrank.errors import EvenrankError
+from evenrank.plugins import call_plug_in
 from evenrank.retrieval.query.evidence import Reasons
 from evenrank.trec.collection import Collection
 from evenrank.wikipedia.mediawiki.client import WikiClient
@@ -107,7 +108,7 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
 def wikitext_of(listing: Listing, form: str | ExportFormat, idiom: WikiIdiom = PLAIN) -> str:
     """The list as wikitext."""
     if isinstance(form, ExportFormat):
-        return form.write(listing)
+        return call_plug_in(f"export format {form.suffix}", form.write, listing)
     return numbered_list(listing) if form == "list" else sortable_table(listing, idiom)
 
 

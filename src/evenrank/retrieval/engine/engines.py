@@ -150,7 +150,8 @@ def engine_kind(address: str, given: object = None) -> EngineKind:
     if isinstance(given, EngineKind) and given.scheme == scheme:
         return given
     if scheme not in ENGINES:
-        raise UnknownNameError("engine", address, ENGINES)
+        hint = "an index of an engine object is opened with it: Collection.open(…, engine=…)"
+        raise UnknownNameError("engine", address, ENGINES, hint)
     return ENGINES[scheme]
 
 
