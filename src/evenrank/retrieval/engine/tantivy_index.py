@@ -143,7 +143,8 @@ def scoring_query(schema: Schema, terms: Sequence[WeightedTerm], boost_of: Boost
     from tantivy import Occur, Query
 
     make = _TermQueries(schema, boost_of)
-    single, other = [], []
+    single: list[tuple[Occur, Query]] = []
+    other: list[tuple[Occur, Query]] = []
     for term in merge_terms(terms):
         is_single = len(term.words) == 1 and not term.with_words
         (single if is_single else other).append((Occur.Should, make.term_query(term)))
