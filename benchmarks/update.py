@@ -31,8 +31,8 @@ from evenrank.io.faults import FaultLog
 from evenrank.io.json_lines import read_lines
 from evenrank.trec.changes import article_line, delete_line, packed_lines, put_line
 
-FIRST_COPY, NEW_PAGES = 100_000_000, 1_000_000_000
-"""Ids of copies begin here, 100,000 each, and those of new pages beyond."""
+FIRST_COPY, ID_STEP, NEW_PAGES = 100_000_000, 100_000, 1_000_000_000
+"""Where the ids of copies begin, how many each has, and where those of new pages begin."""
 GOAL = 6_400_000
 """Articles of English Wikipedia, to which the costs are extrapolated."""
 BUILD = """
@@ -58,7 +58,7 @@ def perturbed(article: Article, page_id: int, seed: int) -> Article:
 
 def id_in_copy(page_id: int, copy: int, numbers: dict[int, int]) -> int:
     """The id of a page in a copy; `numbers` has the pages so far."""
-    return FIRST_COPY + copy * 100_000 + numbers.setdefault(page_id, len(numbers)) if copy else page_id
+    return FIRST_COPY + copy * ID_STEP + numbers.setdefault(page_id, len(numbers)) if copy else page_id
 
 
 def articles(n_copies: int, numbers: dict[int, int]) -> Iterator[Article]:
