@@ -31,8 +31,8 @@ from evenrank.io.faults import FaultLog
 from evenrank.io.json_lines import read_lines
 from evenrank.trec.changes import article_line, delete_line, packed_lines, put_line
 
-ID_STEP = 100_000_000
-"""Between the ids of copies."""
+FIRST_COPY, ID_STEP, NEW_PAGES = 100_000_000, 100_000, 1_000_000_000
+"""Where the ids of copies begin, how many each has, and where those of new pages begin."""
 GOAL = 6_400_000
 """Articles of English Wikipedia, to which the costs are extrapolated."""
 BUILD = """
@@ -56,11 +56,16 @@ def perturbed(article: Article, page_id: int, seed: int) -> Article:
     return article._replace(page_id=page_id, text=" ".join(words))
 
 
-def articles(n_copies: int) -> Iterator[Article]:
+def id_in_copy(page_id: int, copy: int, numbers: dict[int, int]) -> int:
+    """The id of a page in a copy; `numbers` has the pages so far."""
+    return FIRST_COPY + copy * ID_STEP + numbers.setdefault(page_id, len(numbers)) if copy else page_id
+
+
+def articles(n_copies: int, numbers: dict[int, int]) -> Iterator[Article]:
     for copy in range(n_copies):
         for article in read_articles(SAMPLE / "corpus.jsonl.gz", FaultLog()):
             if copy:
-                made = perturbed(article, article.page_id + copy * ID_STEP, 0)
+                made = perturbed(article, id_in_copy(article.page_id, copy, numbers), 0)
                 article = made._replace(title=f"{article.title} {copy}")
             yield article
 
@@ -68,13 +73,14 @@ def articles(n_copies: int) -> Iterator[Article]:
 def write_files(folder: Path, n_copies: int, share: float) -> tuple[int, int]:
     """Metadata, corpus and changes; how many pages there are, and how many changes."""
     metadata = [orjson.loads(line) for _, line in read_lines(SAMPLE / "metadata.jsonl.gz")]
+    numbers: dict[int, int] = {}
     with packed_lines(folder / "metadata.jsonl.gz") as write:
         for copy in range(n_copies):
             for record in metadata:
-                write(orjson.dumps({**record, "page_id": record["page_id"] + copy * ID_STEP}) + b"\n")
+                write(orjson.dumps({**record, "page_id": id_in_copy(record["page_id"], copy, numbers)}) + b"\n")
     rng, n_pages, n_changes = np.random.default_rng(1), 0, 0
     with packed_lines(folder / "corpus.jsonl.gz") as write, (folder / "changes.jsonl").open("wb") as changes:
-        for article in articles(n_copies):
+        for article in articles(n_copies, numbers):
             n_pages += 1
             write(article_line(article))
             if rng.random() >= share:
@@ -84,7 +90,7 @@ def write_files(folder: Path, n_copies: int, share: float) -> tuple[int, int]:
             if kind < 0.8:
                 changes.write(put_line(article.page_id, article=perturbed(article, article.page_id, 1)))
             elif kind < 0.9:
-                new = perturbed(article, article.page_id + 50 * ID_STEP // 10, 2)
+                new = perturbed(article, NEW_PAGES + article.page_id, 2)
                 changes.write(put_line(new.page_id, metadata={"quality_score": 0.5}, article=new))
             else:
                 changes.write(delete_line(article.page_id))

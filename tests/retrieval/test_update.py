@@ -23,6 +23,7 @@ from evenrank.errors import EvenrankError, InputError
 from evenrank.io.articles import read_articles
 from evenrank.io.faults import FaultLog
 from evenrank.retrieval.encode import dense
+from evenrank.retrieval.engine import tantivy_engine
 from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.engine.protocol import TEXT_FIELDS, BoundingEngine, Engine, Restriction, WeightedTerm
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
@@ -460,6 +461,24 @@ def test_an_index_with_many_replaced_pages_is_built_anew(small: Collection, tmp_
     in_use = done.collection.path / done.collection.manifest.index_folder
     assert not list(in_use.glob("*-lengths.json"))  # nothing was replaced in it
     assert len(open_index(done.collection).page_ids()) == 40
+
+
+def test_removed_pages_are_counted_without_writing_and_without_their_index(
+    small: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(1)
+    lines = [{"op": "put", "id": page, "article": article_record(rng)} for page in range(2, 9)]
+    updated = update_collection(small.path, write_lines(tmp_path / "changes.jsonl", lines)).collection
+    monkeypatch.setattr(tantivy_engine.os, "access", lambda *_: False)
+    engine = open_index(updated)
+    assert isinstance(engine, TantivyEngine)
+    assert engine._n_hidden
+    assert_removed_pages_are_counted(engine)
+    counted = engine.document_frequencies("text", WORDS)
+    shutil.rmtree(engine.path.with_name("pages-removed"))
+    engine.refresh()
+    assert engine._removed_counter() is None
+    assert engine.document_frequencies("text", WORDS) == counted
 
 
 def test_vectors_of_unchanged_texts_are_kept(

@@ -37,6 +37,7 @@ from evenrank.retrieval.learn.training import choose_calibration
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
 from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, ScoredPages, SearchSettings, probabilities
+from evenrank.retrieval.training_pages import is_training, own_group_counts
 from evenrank.trec.collection import Collection
 from evenrank.trec.manifest import Manifest
 
@@ -234,20 +235,17 @@ def search_source(
     return calibrate_source(source, collection.topics)
 
 
-def own_group_counts(collection: Collection) -> tuple[tuple[str, int], ...]:
-    """Name and number of known groups of each dimension that is the collection's own."""
-    known = collection.known_dimensions
-    return tuple((name, len(known[name].groups) - 1) for name in collection.manifest.own_dimensions)
-
-
 def calibrate_source(source: Source, topics: Iterable[Topic]) -> Source:
     """A source whose probabilities the training topics support; it remembers what it found for them.
 
     A learned model scores a topic that it was trained on by the rankers that did not see it, so its scores are as good
     there as on any other topic, and no better.
     """
-    training = [topic for topic in topics if topic.split == "train" and len(topic.rel_docs)]
-    found = {topic.id: source.pages(topic) for topic in track(training, "training topics", len(training), "topic")}
+    training = list(filter(is_training, topics))
+    found = {
+        topic.id: source.remembered.get(topic.id) or source.pages(topic)
+        for topic in track(training, "training topics", len(training), "topic")
+    }
     judged = [_judged_scores(topic, found[topic.id].page_ids, found[topic.id].scores) for topic in training]
     samples = [sample for sample in judged if sample.is_judged.any()]
     if not samples:

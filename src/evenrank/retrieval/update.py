@@ -45,6 +45,7 @@ from evenrank.retrieval.engine.indexing import (
     with_metadata,
 )
 from evenrank.retrieval.engine.protocol import Engine, IndexPage, UpdatingEngine
+from evenrank.retrieval.training_pages import write_training_pages
 from evenrank.trec.checksums import folder_facts, write_checksums
 from evenrank.trec.collection import Collection
 from evenrank.trec.dimensions import DIMENSIONS
@@ -217,7 +218,7 @@ def _update_index(
         if read_state(folder) == state:
             resumed = kind.open(state.engine, folder, state.layout, n_threads)
             if resumed.mark() == UPDATED:
-                return _finish(earlier, engine, folder, resumed, state, data)
+                return _finish(earlier, engine, folder, resumed, updated, state, data)
     folder = next_folder(path, "index", *(found.name for found in built_folders(path)))
     write_state(folder, state)
     copied = kind.copy(state.engine, earlier, folder, state.layout)
@@ -228,11 +229,20 @@ def _update_index(
     if not copied.update(pages, data.touched[data.had_articles & ~data.have_articles].tolist(), UPDATED):
         remove_folder(folder)
         return None
-    return _finish(earlier, engine, folder, copied, state, data)
+    return _finish(earlier, engine, folder, copied, updated, state, data)
 
 
-def _finish(earlier: Path, known: Engine, folder: Path, engine: Engine, state: BuildState, data: UpdatedData) -> Path:
+def _finish(
+    earlier: Path,
+    known: Engine,
+    folder: Path,
+    engine: Engine,
+    updated: Collection,
+    state: BuildState,
+    data: UpdatedData,
+) -> Path:
     """Complete an index that has the changed pages."""
+    write_training_pages(updated, engine, folder)
     if recorded_encoders(earlier):
         keep_vectors(earlier, known, folder, engine, data.touched)
     engine.close()

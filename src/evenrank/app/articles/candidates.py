@@ -29,8 +29,9 @@ from evenrank.ranking.build import (
     within_groups,
 )
 from evenrank.ranking.job import Prepared, RankingJob, full_request
-from evenrank.ranking.sources import Found, SearchSource, Session, calibrate_source, own_group_counts
+from evenrank.ranking.sources import Found, SearchSource, Session, calibrate_source
 from evenrank.ranking.subject import keep_to_subject, word_matches
+from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.engine.protocol import Restriction
 from evenrank.retrieval.learn.calibration import Calibration
 from evenrank.retrieval.learn.relevant_count import CountModel
@@ -40,6 +41,7 @@ from evenrank.retrieval.query.evidence import Reasons, find_reasons
 from evenrank.retrieval.query.marks import Marks, search_with_marks
 from evenrank.retrieval.query.topic_query import build_terms, topic_words
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, probabilities
+from evenrank.retrieval.training_pages import list_settings, own_group_counts, read_training_pages
 from evenrank.trec.arrays import names_at
 from evenrank.trec.collection import Collection
 from evenrank.trec.target_choice import TargetChoice
@@ -62,14 +64,9 @@ subjects, places and things have up to 0.04, and others from 0.05 on."""
 class AppSource(SearchSource):
     """The search of the app. It does not search for each pair of groups: lists score alike and take less time."""
 
-    n_per_group: int = 200
-    """Pages wanted of each region, and of each other group that is searched for."""
-
     def candidates(self) -> CandidateSettings:
         """How many pages are looked at."""
-        return CandidateSettings(
-            self.n_pages, self.n_per_group, self.dimensions, self.group_counts, has_intersections=False
-        )
+        return list_settings(self.n_pages, self.dimensions, self.group_counts)
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,11 @@ def open_app_source(
     usual = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
 
     def teach() -> TaughtByTopics:
-        calibrated = calibrate_source(source, collection.topics)
+        is_lexical = isinstance(source.model(), LexicalModel)
+        known = (
+            read_training_pages(index_folder(collection), source.candidates(), collection.topics) if is_lexical else {}
+        )
+        calibrated = calibrate_source(replace(source, remembered=known), collection.topics)
         jobs = [RankingJob(source.session, calibrated, Relevance(), full_request(task), usual) for task in TASKS]
         sharpness = tuple(job.learned().settings.sharpness for job in jobs)
         return TaughtByTopics(calibrated.calibration, calibrated.count, sharpness)

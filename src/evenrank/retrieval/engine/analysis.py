@@ -265,9 +265,9 @@ class _EnglishStems(dict[str, str]):
         return stem
 
     def _stemmer(self) -> tantivy.TextAnalyzer:
-        from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
-
         if not hasattr(self._local, "stemmer"):
+            from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
             builder = TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stemmer("english"))
             self._local.stemmer = builder.build()
         compiled: tantivy.TextAnalyzer = self._local.stemmer

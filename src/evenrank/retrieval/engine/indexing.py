@@ -48,6 +48,7 @@ from evenrank.retrieval.engine.protocol import (
     IndexPage,
     PreparingEngine,
 )
+from evenrank.retrieval.training_pages import write_training_pages
 from evenrank.trec.arrays import names_at
 from evenrank.trec.checksums import write_checksums
 from evenrank.trec.collection import Collection, newest_collection
@@ -238,6 +239,8 @@ def build_index(
         opened, folder, state = _open_or_create(collection, finished, n_threads)
         if not state.is_complete:
             _fill(collection, opened, faults, n_threads, workers, commit_every, on_commit, spark)
+            if engine_kind(state.engine, collection.engine).copy is not None:  # others take the time of a cluster
+                write_training_pages(collection, opened, folder)
             write_checksums(folder)
             write_state(folder, finished)
         if keeps_vectors:

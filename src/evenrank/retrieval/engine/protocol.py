@@ -298,14 +298,12 @@ def set_bits(mask: int) -> tuple[int, ...]:
 
 def merge_terms(terms: Iterable[WeightedTerm]) -> list[WeightedTerm]:
     """Terms without repetition, their weights added up, zeros dropped: engines count a repeated term once."""
-    terms = list(terms)
-    weights: dict[WeightedTerm, float] = {}
+    merged: dict[tuple[object, ...], WeightedTerm] = {}
     for term in terms:
-        key = replace(term, weight=1.0)
-        weights[key] = weights.get(key, 0.0) + term.weight
-    if len(weights) == len(terms):
-        return [term for term in terms if term.weight and term.words]
-    return [replace(term, weight=weight) for term, weight in weights.items() if weight and term.words]
+        asked = (term.field, term.words, term.is_phrase, term.with_words)
+        earlier = merged.get(asked)
+        merged[asked] = term if earlier is None else replace(term, weight=earlier.weight + term.weight)
+    return [term for term in merged.values() if term.weight and term.words]
 
 
 SCORE_DIGITS = 5

@@ -25,6 +25,9 @@ FIRST_DEPTH = 30
 """Pages that the first search asks for, as a multiple of those wanted of one group."""
 PLAIN_DEPTH = 2
 """The same of a query that asks for no group: a few more, because of ties."""
+PAGES_PER_HIT = 100
+"""Pages of the index for each that the first search asks for at least: of a large index, deeper hits cost little beside
+another search."""
 DEEPER = 2
 """How much deeper each further search goes; it concerns fewer groups, which are rarer."""
 WORTH_IT = 4
@@ -79,7 +82,7 @@ def search_groups(
 ) -> list[Hits]:
     """The answer to each of several queries that `differ_in_groups_only`; `scoring` is their common question."""
     found: dict[int, Hits] = {}
-    depth = max(FIRST_DEPTH * queries[-1].k, PLAIN_DEPTH * queries[0].k)
+    depth = max(FIRST_DEPTH * queries[-1].k, PLAIN_DEPTH * queries[0].k, searcher.num_docs // PAGES_PER_HIT)
     while len(found) < len(queries):
         open_ones = [number for number in range(len(queries)) if number not in found]
         common = find_common(searcher, schema, scoring, [queries[number] for number in open_ones], depth)

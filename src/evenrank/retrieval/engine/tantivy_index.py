@@ -139,11 +139,18 @@ BoostOf = Callable[[TextField, Sequence[str], float], float]
 
 
 def scoring_query(schema: Schema, terms: Sequence[WeightedTerm], boost_of: BoostOf | None = None) -> Query:
-    """The query that scores by `terms`."""
+    """The query that scores by `terms`; tantivy adds up single words faster in a query of their own."""
     from tantivy import Occur, Query
 
     make = _TermQueries(schema, boost_of)
-    return Query.boolean_query([(Occur.Should, make.term_query(term)) for term in merge_terms(terms)])
+    single: list[tuple[Occur, Query]] = []
+    other: list[tuple[Occur, Query]] = []
+    for term in merge_terms(terms):
+        is_single = len(term.words) == 1 and not term.with_words
+        (single if is_single else other).append((Occur.Should, make.term_query(term)))
+    if single and other:
+        single = [(Occur.Should, Query.boolean_query(single))]
+    return Query.boolean_query([*single, *other])
 
 
 def restrict(schema: Schema, scoring: Query, restriction: Restriction) -> Query:
@@ -161,33 +168,30 @@ class _TermQueries:
     """Makes the queries of weighted terms."""
 
     def __init__(self, schema: Schema, boost_of: BoostOf | None) -> None:
+        from tantivy import Occur, Query
+
         self._schema, self._boost_of = schema, boost_of
+        self._query, self._must = Query, Occur.Must  # imported once, not for each term
 
     def term_query(self, term: WeightedTerm) -> Query:
         """The best of the alternatives, the words in a row, or all of several words, times the weight."""
-        from tantivy import Occur, Query
-
         weight = float(term.weight)
         if term.is_phrase and len(term.words) > 1:
-            phrase = Query.phrase_query(self._schema, term.field, list(term.words))
+            phrase = self._query.phrase_query(self._schema, term.field, list(term.words))
             return self._weighted(phrase, term.field, term.words, weight)
         if not term.with_words:
             return self._best_word(term.field, term.words, weight)
         parts = [self._best_word(term.field, words, weight) for words in (term.words, *term.with_words)]
-        return Query.boolean_query([(Occur.Must, part) for part in parts])
+        return self._query.boolean_query([(self._must, part) for part in parts])
 
     def _best_word(self, field: TextField, words: Sequence[str], weight: float) -> Query:
-        from tantivy import Query
-
-        queries = ((word, Query.term_query(self._schema, field, word, "freq")) for word in dict.fromkeys(words))
+        queries = ((word, self._query.term_query(self._schema, field, word, "freq")) for word in dict.fromkeys(words))
         single = [self._weighted(query, field, [word], weight) for word, query in queries]
-        return single[0] if len(single) == 1 else Query.disjunction_max_query(single)
+        return single[0] if len(single) == 1 else self._query.disjunction_max_query(single)
 
     def _weighted(self, query: Query, field: TextField, words: Sequence[str], weight: float) -> Query:
-        from tantivy import Query
-
         boost = weight if self._boost_of is None else self._boost_of(field, words, weight)
-        return query if boost == 1.0 else Query.boost_query(query, boost)
+        return query if boost == 1.0 else self._query.boost_query(query, boost)
 
 
 MOST_BITS = 20
@@ -407,9 +411,9 @@ class TantivyWriter:
 
 def count_pages(searcher: tantivy.Searcher, schema: Schema, field: str, word: str) -> int:
     """Pages that are left and whose field has a word."""
-    from tantivy import Query
+    import tantivy
 
-    found: Any = searcher.search(Query.term_query(schema, field, word, "basic"), 1, count=True)
+    found: Any = searcher.search(tantivy.Query.term_query(schema, field, word, "basic"), 1, count=True)
     return int(found.count)
 
 

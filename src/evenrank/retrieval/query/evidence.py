@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -190,12 +191,14 @@ def _named(
     """Whether each page is about a person who has a word as a name."""
     forms = {word: frozenset(number_forms(word, engine.layout.language)) for word in words}
     having = {word: np.zeros(len(page_ids), bool) for word in words}
+    any_form = re.compile("|".join(re.escape(form) for word in words for form in forms[word]) or "(?!)")
     for place, title in enumerate(titles):
         lower = title.lower()
-        possible = [word for word in words if any(form in lower for form in forms[word])]
-        name = split_words(title.partition(" (")[0], engine.layout.language) if possible else []
-        for word in possible:
-            having[word][place] = not forms[word].isdisjoint(name)
+        if any_form.search(lower):
+            name = split_words(title.partition(" (")[0], engine.layout.language)
+            for word in words:
+                is_possible = any(form in lower for form in forms[word])
+                having[word][place] = is_possible and not forms[word].isdisjoint(name)
     is_named = np.logical_or.reduce([np.zeros(len(page_ids), bool), *having.values()])
     is_biography = np.zeros(len(page_ids), bool)
     is_biography[is_named] = are_biographies(engine, page_ids[is_named])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from itertools import zip_longest
 
 import numpy as np
@@ -28,6 +29,7 @@ from evenrank.retrieval.query.topic_query import (
 from evenrank.retrieval.word_lists import word_list
 
 
+@lru_cache(1 << 14)
 def names_people(title: str) -> bool:
     """Whether a word of a title denotes people."""
     people = word_list("person_words")
@@ -215,13 +217,13 @@ def _is_of_kind(
 ) -> bool:
     """Whether the first sentence says so, or the title with its first or last word, or a class with its last word; of a
     person, only what they are. A stratovolcano is a volcano."""
-    said = [] if _is_about_its_place(title, opening) else defining_nouns(opening)
     if BIOGRAPHY in forms:
         return is_person
-    if is_person or any(names_people(form) for form in forms):
+    if is_person or any(map(names_people, forms)):
         return is_person and any(word in forms and names_people(word) for word in _occupations(opening))
     if names_people(" ".join(_occupations(opening)[-1:])):
         return False  # "a film and television actor"
+    said = [] if _is_about_its_place(title, opening) else defining_nouns(opening)
     of_classes = [word for name in classes for word in split_words(name)[-1:]]
     ends = tuple(form for form in forms if len(form) >= LEAST_COMPOUND)
     heads = _title_heads(title)
@@ -233,6 +235,8 @@ def _is_of_kind(
 def _is_about_its_place(title: str, opening: str) -> bool:
     """Whether a first sentence speaks of the place in a title: "Armenia is a country", of "Geography of Armenia"."""
     head, *place = _OF_PLACE.split(title, maxsplit=1)
+    if not place:
+        return False
     said = split_words(opening[:HEAD])
     said = said[1:] if said[:1] == ["the"] else said
     named = [split_words(re.sub(r"^the ", "", text)) for text in place]
