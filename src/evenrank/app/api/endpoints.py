@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -25,9 +25,9 @@ from evenrank.app.request.budget import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, 
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import clean_text, with_json
-from evenrank.app.request.question import QUESTION_FIELDS
+from evenrank.app.request.question import QUESTION_FIELDS, Question
 from evenrank.app.request.quota import check_room
-from evenrank.app.request.visitor import draw_path, list_path, network_of, person_of, search_path, see_other
+from evenrank.app.request.visitor import draw_path, list_path, network_of, person_of, see_other
 from evenrank.app.searches.draws import (
     Draw,
     NothingLeftError,
@@ -40,7 +40,9 @@ from evenrank.app.searches.progress import has_few_candidates, search_progress
 from evenrank.app.searches.saved_search import SavedSearch, make_search, save_search, set_mark
 from evenrank.app.state import AppState, state_of
 from evenrank.app.storage.saved_request import SavedRequest
+from evenrank.database.database import Database
 
+K = TypeVar("K", bound=SavedRequest)
 QUESTION = {name: asked.kind.json_kind for name, asked in QUESTION_FIELDS.items()}
 SEARCH = {name: kind for name, kind in QUESTION.items() if QUESTION_FIELDS[name].is_in_search}
 SOURCE = {"kind": "text", "text": "text", "role": "text", "depth": "whole number", "name": "text"}
@@ -126,16 +128,21 @@ def owner_of(request: Request) -> str:
 
 def post_list(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, QUESTION, ("title",))
-    state = state_of(request)
-    made = make_list(state, state.parse_question(record))
-    owner = owner_of(request)
+    return _created(request, record, make_list, save_list)
+
+
+def _created(
+    request: Request,
+    record: Mapping[str, Any],
+    make: Callable[[AppState, Question], K],
+    save: Callable[[Database, K, str], str],
+) -> Response:
+    """The token and the address of the list or search that a bot has made."""
+    state, owner = state_of(request), owner_of(request)
+    made = make(state, state.parse_question(record))
     check_room(request, made, owner)
-    return _created(request, list_path, save_list(state.store, made, owner))
-
-
-def _created(request: Request, path_of: Callable[[str], str], token: str) -> Response:
-    """The token and the address of what a bot has made."""
-    return json_response({"token": token, "address": state_of(request).base_url(request) + path_of(token)}, 201)
+    token = save(state.store, made, owner)
+    return json_response({"token": token, "address": f"{state.base_url(request)}/{made.area}/{token}"}, 201)
 
 
 def get_list(request: Request) -> Response:
@@ -163,11 +170,7 @@ def get_trade_off(request: Request) -> Response:
 
 def post_search(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, SEARCH, ("title",))
-    state = state_of(request)
-    made = make_search(state, state.parse_question(record))
-    owner = owner_of(request)
-    check_room(request, made, owner)
-    return _created(request, search_path, save_search(state.store, made, owner))
+    return _created(request, record, make_search, save_search)
 
 
 def get_search(request: Request) -> Response:

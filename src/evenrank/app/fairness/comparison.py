@@ -1,16 +1,14 @@
-"""A list beside plain search: which groups gained attention, which articles came in and which went out."""
+"""A list beside plain search: which articles came in, which went out, and whether that tells of few people."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.app.fairness.balance import Balance, are_people, list_balance, page_alignment
-from evenrank.app.pages.i18n import percent
+from evenrank.app.fairness.balance import are_people, page_alignment
 from evenrank.app.request.question import Question
 from evenrank.core.groups import GroupSpace
 from evenrank.core.withheld import are_few_people, has_few_effective
@@ -20,30 +18,6 @@ N_NAMED = 6
 """Articles that are named of those that came in and of those that went out."""
 TOP = 100
 """Ranks whose articles are compared: as far as people look."""
-LEAST = 0.005
-"""Smallest change of a share, or of its distance from the goal, that is worth a sentence."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """What happened to one group."""
-
-    label: str
-    before: float
-    after: float
-    goal: float
-    tone: int = 0
-    """Place of the group in its dimension: its colour on every page."""
-
-    @property
-    def progress(self) -> float:
-        """How much nearer to its goal the group has come; negative when it is farther away."""
-        return abs(self.before - self.goal) - abs(self.after - self.goal)
-
-    @property
-    def is_noticeable(self) -> bool:
-        """Whether the shares differ, also as pages write them."""
-        return abs(self.after - self.before) >= LEAST and percent(self.after) != percent(self.before)
 
 
 @dataclass(frozen=True)
@@ -72,27 +46,6 @@ def comparison_from_json(text: str) -> ListComparison:
     """A stored comparison."""
     record = orjson.loads(text)
     return ListComparison(np.array(record["plain"], np.int32), tuple(record["came_in"]), tuple(record["went_out"]))
-
-
-def changes(
-    collection: Collection,
-    comparison: ListComparison,
-    listed: NDArray[np.int32],
-    goal: NDArray[np.float64],
-    space: GroupSpace,
-    question: Question,
-    shows_people: bool,
-) -> list[Change]:
-    """The groups whose attention changed, those first that came nearest to their goal; groups too small to be told
-    apart are left out, and groups of people unless `shows_people` says that their totals may be shown."""
-    before, after = (list_balance(collection, pages, goal, space, question) for pages in (comparison.plain, listed))
-    if not shows_people:
-        before, after = before.public(), after.public()
-    tells = differ_in_few_people(collection, comparison, listed, space, question)
-    dimensions = [dimension.name for dimension in after.space.dimensions if not (tells and dimension.is_personal)]
-    found = [change for name in dimensions for change in _changes(name, before, after)]
-    noticeable = [change for change in found if change.is_noticeable]
-    return sorted(noticeable, key=lambda change: change.progress, reverse=True)
 
 
 def differ_in_few_people(
@@ -125,19 +78,3 @@ def attention_change(
     for at, listed in enumerate((before, after)):
         attention[at, np.searchsorted(pages, listed)] = question.weights(len(listed))
     return pages, np.abs(attention[1] - attention[0])
-
-
-def _changes(dimension: str, before: Balance, after: Balance) -> Sequence[Change]:
-    earlier = {row.label: row for row in before.by_dimension(dimension)}
-    tones = after.space.dimension(dimension).readable_groups
-    return [
-        Change(
-            row.label,
-            earlier[row.label].share if row.label in earlier else 0.0,
-            row.share,
-            row.goal,
-            tones.index(row.label),
-        )
-        for row in after.by_dimension(dimension)
-        if not row.is_unknown and not row.is_hidden and not (row.label in earlier and earlier[row.label].is_hidden)
-    ]

@@ -32,6 +32,14 @@ class GroupShares:
     listed: float
     goal: float
 
+    @property
+    def progress(self) -> float:
+        """How much nearer to its goal the list brings the group than plain search; negative when it is farther away,
+        and 0 when pages write both shares alike."""
+        if self.plain is None or percent(self.plain) == percent(self.listed):
+            return 0.0
+        return abs(self.plain - self.goal) - abs(self.listed - self.goal)
+
 
 @dataclass(frozen=True)
 class ShareBars:

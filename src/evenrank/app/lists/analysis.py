@@ -37,6 +37,8 @@ MOST_VERSIONS = 100
 """Versions that are compared; each is read and weighed anew."""
 WEIGHTS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Strengths of fairness along the curve."""
+LEAST_DRAWN = 0.5
+"""Percentage points by which the goal must be reached better at some strength than at another for a picture of it."""
 EASY_ARTICLES, EASY_CELLS = 4000, 50_000
 """Articles, and numbers for their kinds and groups together, up to which one request ranks for the whole curve; with
 more, each request ranks for one strength, so that none takes the place of others for long."""
@@ -186,7 +188,7 @@ class TradeOff:
     points: tuple[TradePoint, ...]
     here: TradePoint
     plot: Plot | None
-    """None where something is withheld."""
+    """None where something is withheld, and where all strengths reach about the same."""
     is_complete: bool
     """Whether all groups are counted; else those of people are not."""
 
@@ -227,7 +229,7 @@ def _plot_curve(points: Sequence[TradePoint], here: TradePoint) -> Plot | None:
         for point in (*points, here)
         if point.awrf is not None and point.relevance is not None
     ]
-    if len(places) <= len(points):
+    if len(places) <= len(points) or np.ptp([reached for reached, _ in places]) < LEAST_DRAWN:
         return None
     x_range, y_range = (around([place[axis] for place in places], 2.0, 100.0) for axis in (0, 1))
     return plot(places[:-1], places[-1:], x_range, y_range)

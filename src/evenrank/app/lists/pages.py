@@ -10,10 +10,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.app.articles.collection_view import CLASSES, Corrections, shown_dimensions
-from evenrank.app.articles.filters import SIZES, VIEWS, Filters, offered_filters, parse_filters
+from evenrank.app.articles.filters import SIZES, VIEWS, offered_filters, parse_filters
 from evenrank.app.exports.formats import FORMATS, export_listing
-from evenrank.app.exports.listing import Listing
-from evenrank.app.fairness.balance import Balance, Closeness, closeness_of, closeness_range, public_closeness
+from evenrank.app.fairness.balance import Closeness, closeness_of, closeness_range, public_closeness
 from evenrank.app.fairness.comparison import N_NAMED, differ_in_few_people
 from evenrank.app.fairness.disclosure import disclosure_of, goal_in_force
 from evenrank.app.lists.analysis import balance_of, list_bars, trade_off
@@ -27,7 +26,7 @@ from evenrank.app.lists.work_list import (
     newest_version,
     save_list,
 )
-from evenrank.app.request.access import saved_page
+from evenrank.app.request.access import links_to, saved_page
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import Fields, with_form
@@ -77,7 +76,6 @@ def show_list(request: Request) -> Response:
     at = min(filters.page, n_pages)
     shown = articles.articles(chosen[(at - 1) * per_page : at * per_page])
     newest = newest_version(state, work_list)
-    query = f"?{filters.to_query(1)}" if filters.to_query(1) else ""  # who gets the link sees what is shared
     response = saved_page(
         request,
         work_list,
@@ -104,8 +102,7 @@ def show_list(request: Request) -> Response:
         newest=newest if newest.number > work_list.number else None,
         has_newer_data=bool(work_list.data) and work_list.data != state.data,
         **_before_and_after(state, work_list),
-        full_address=state.base_url(request) + work_list.path + query,
-        read_address=state.base_url(request) + list_path(work_list.reader) + query,
+        **links_to(request, work_list, filters.to_query(1)),  # who gets the link sees what is shared
     )
     return remember(request, response)
 
@@ -140,21 +137,10 @@ def _plain_closeness(state: AppState, work_list: WorkList, reached: Closeness) -
     return closeness_of(balance).value
 
 
-def _certificate(state: AppState, work_list: WorkList, balance: Balance) -> dict[str, float]:
-    """What of the certificate of a list may be shown."""
-    rule = disclosure_of(state, work_list)
-    return rule.certificate(work_list.certificate, state.space(work_list), balance.has_few_people)
-
-
-def list_listing(request: Request, work_list: WorkList, filters: Filters) -> Listing:
-    """The list as exports take it, filtered as the address says."""
-    state = state_of(request)
-    return make_listing(state, work_list, state.base_url(request), filters)
-
-
 def export_list(request: Request) -> Response:
     state, work_list = state_of(request), find_list(request)
-    listing = list_listing(request, work_list, parse_filters(request.query_params, state.collection))
+    filters = parse_filters(request.query_params, state.collection)
+    listing = make_listing(state, work_list, state.base_url(request), filters)
     return export_listing(listing, request.path_params["suffix"])
 
 
@@ -162,7 +148,7 @@ def show_fairness(request: Request) -> Response:
     """The list's attention against its goal."""
     state, work_list = state_of(request), find_list(request)
     balance = balance_of(state, work_list)
-    reached = closeness_of(balance)
+    reached, goal = closeness_of(balance), goal_in_force(state, work_list)
     return saved_page(
         request,
         work_list,
@@ -172,8 +158,10 @@ def show_fairness(request: Request) -> Response:
         closeness=reached,
         reach=closeness_range(balance),
         plain=_plain_closeness(state, work_list, reached),
-        certificate=_certificate(state, work_list, balance),
-        **goal_in_force(state, work_list),
+        certificate=goal["disclosure"].certificate(
+            work_list.certificate, state.space(work_list), balance.has_few_people
+        ),
+        **goal,
         **_before_and_after(state, work_list),
     )
 

@@ -9,13 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.articles.filters import Filters
 from evenrank.app.articles.user_articles import wiki_fault
 from evenrank.app.exports.publishing import Place, draft_listing, publish_listing
 from evenrank.app.fairness.disclosure import disclosure_of
 from evenrank.app.lists.analysis import campaign_of, list_bars
-from evenrank.app.lists.listing import find_list
-from evenrank.app.lists.pages import list_listing
+from evenrank.app.lists.listing import find_list, make_listing
 from evenrank.app.lists.work_list import (
     NONE,
     RELEASE,
@@ -174,9 +172,9 @@ def publish_page(request: Request, work_list: WorkList, fields: Fields, status: 
 
 def publish_list(request: Request, fields: Fields) -> Response:
     """Shows what saving would change, or saves. The wiki's refusals are said in words, and nothing is overwritten."""
-    work_list = find_list(request)
+    state, work_list = state_of(request), find_list(request)
     place = place_of(fields)
-    listing = list_listing(request, work_list, Filters())
+    listing = make_listing(state, work_list, state.base_url(request))
     summary = clean_text(fields.get("summary", ""))[:500] or f"Work list: {work_list.title}"
     try:
         with client_of(request) as client:
@@ -190,7 +188,7 @@ def publish_list(request: Request, fields: Fields) -> Response:
     except WikiError as error:
         is_edited = isinstance(error, EditedByOthersError)
         return publish_page(request, work_list, fields, 409, fault=wiki_fault(error), is_edited=is_edited)
-    save_place(state_of(request).store, work_list, place)
+    save_place(state.store, work_list, place)
     return publish_page(request, work_list, fields, published=done)
 
 

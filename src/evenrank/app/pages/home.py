@@ -21,9 +21,8 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.app.articles.candidates import find_for
 from evenrank.app.fairness.balance import list_exposure
-from evenrank.app.fairness.comparison import Change, changes
-from evenrank.app.fairness.disclosure import disclosure_of
 from evenrank.app.fairness.share_bars import GroupShares
+from evenrank.app.lists.analysis import list_bars
 from evenrank.app.lists.work_list import make_list
 from evenrank.app.pages.i18n import COOKIE, LANGUAGES
 from evenrank.app.pages.templating import page
@@ -73,9 +72,8 @@ def make_example(state: AppState) -> Example | None:
     found = [(question, measured) for question in promising(state) if (measured := moved_groups(state, question))]
     if not found:
         return None
-    question, moved = max(found, key=lambda pair: sum(change.progress for change in pair[1]))
-    rows = tuple(GroupShares(one.label, one.tone, one.before, one.after, one.goal) for one in moved[:N_GROUPS])
-    return Example(question.title, ", ".join(question.keywords), rows)
+    question, moved = max(found, key=lambda pair: sum(group.progress for group in pair[1]))
+    return Example(question.title, ", ".join(question.keywords), tuple(moved[:N_GROUPS]))
 
 
 def example_of(state: AppState) -> Example | None:
@@ -135,17 +133,15 @@ def distance_from_goal(state: AppState, question: Question) -> float:
     return float(missed) * min(1.0, len(candidates) / state.settings.list_length)
 
 
-def moved_groups(state: AppState, question: Question) -> list[Change]:
-    """The groups whose attention a list of a question changes, those first that came nearest to their goal."""
+def moved_groups(state: AppState, question: Question) -> list[GroupShares]:
+    """The groups whose attention a list of a question changes, those first that came nearest to their goal; groups of
+    people are not among them."""
     try:
         made = make_list(state, question)
     except (QuestionError, EvenrankError):
         return []
-    assert made.comparison is not None
-    shows_people = not disclosure_of(state, made).hides_people
-    return changes(
-        state.collection, made.comparison, made.page_ids, made.target, state.space(made), made.question, shows_people
-    )
+    moved = [group for bars in list_bars(state, made) for group in bars.groups if group.progress]
+    return sorted(moved, key=lambda group: group.progress, reverse=True)
 
 
 def landing(request: Request) -> Response:

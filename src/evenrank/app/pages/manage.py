@@ -11,24 +11,15 @@ from evenrank.app.lists.listing import find_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
-from evenrank.app.request.access import role_of, saved_page
+from evenrank.app.request.access import links_to, role_of, saved_page
 from evenrank.app.request.budget import MAX_TITLE
 from evenrank.app.request.forms import Fields, clean_text, with_form
 from evenrank.app.request.visitor import person_of, see_other, visitor_of
 from evenrank.app.searches.draws import find_search
 from evenrank.app.state import state_of
-from evenrank.app.storage.saved_request import SavedRequest
-from evenrank.app.storage.shares import (
-    PREFIX,
-    ShareRole,
-    archive,
-    delete,
-    find_owned,
-    make_private,
-    rename,
-    share_with,
-    shares_of,
-)
+from evenrank.app.storage.saved_request import SavedRequest, delete_request
+from evenrank.app.storage.shares import PREFIX, ShareRole, change, find_owned, share_with, shares_of
+from evenrank.app.storage.store import now
 
 MAX_PERSON = 255
 
@@ -72,8 +63,7 @@ def show_manage(request: Request, fault: str = "") -> Response:
         area=saved.area,
         shares=[(person.removeprefix(PREFIX), role) for person, role in shares_of(state.store, saved)],
         has_sign_in=person_of(request) is not None,
-        full_address=state.base_url(request) + saved.path,
-        read_address=state.base_url(request) + saved.path.replace(saved.token, saved.reader),
+        **links_to(request, saved),
     )
 
 
@@ -85,11 +75,11 @@ def manage(request: Request, fields: Fields) -> Response:
     if action in ("delete", "share", "unshare", "private", "public") and not is_owner:
         raise HTTPException(403, "Only the owner may do this.")
     if action == "rename":
-        rename(store, saved, clean_text(fields.get("name", ""))[:MAX_TITLE])
+        change(store, saved, "name", clean_text(fields.get("name", ""))[:MAX_TITLE] or None)
     elif action in ("archive", "restore"):
-        archive(store, saved, action == "archive")
+        change(store, saved, "archived", now() if action == "archive" else None)
     elif action in ("private", "public"):
-        make_private(store, saved, action == "private")
+        change(store, saved, "is_private", int(action == "private"))
     elif action in ("share", "unshare"):
         share_with(store, saved, parse_person(fields), _role(fields) if action == "share" else None)
     elif action == "delete":
@@ -97,7 +87,7 @@ def manage(request: Request, fields: Fields) -> Response:
             return show_manage(
                 request, Message("Nothing was deleted. Tick the box to say that it may be deleted for ever.")
             )
-        delete(store, saved)
+        delete_request(store, saved.table, saved.shared_number)
         return see_other(request, "/mine")
     else:
         raise BadRequestError("The form could not be read.")

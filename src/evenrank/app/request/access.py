@@ -178,6 +178,12 @@ def saved_page(request: Request, saved: SavedRequest, template: str, status: int
     return page(request, template, status, **known, **context)
 
 
+def links_to(request: Request, saved: SavedRequest, query: str = "") -> dict[str, str]:
+    """The links to share: to work on it, and to read it."""
+    start, end = f"{state_of(request).base_url(request)}/{saved.area}/", f"?{query}" if query else ""
+    return {"full_address": f"{start}{saved.token}{end}", "read_address": f"{start}{saved.reader}{end}"}
+
+
 def after_mark(
     request: Request,
     saved: SavedRequest,

@@ -52,6 +52,8 @@ SECONDS_RECENT = 60
 NOTICEABLE = 0.02
 """Smallest difference of shares that is put into words."""
 TASKS: dict[str, Task] = {"list": 1, "search": 2}
+UNTITLED = "untitled"
+"""Stands for the title of a form that has none yet."""
 WIDER = "wider"
 """What an address has that asks for a wider question than the one it names."""
 KEPT_BY_BROWSER = {"Cache-Control": "private, no-cache"}
@@ -120,15 +122,6 @@ class GoalPreview:
     """For which share of the articles each dimension with a table is known, by heading."""
 
 
-@dataclass(frozen=True)
-class UserArticlesPreview:
-    """What became of the articles that somebody brought."""
-
-    n_articles: int
-    reports: tuple[SourceReport, ...]
-    is_restricting: bool
-
-
 def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
     """The preview of a form as far as it is filled in; None while it is empty, QuestionError when it has too much.
 
@@ -162,7 +155,7 @@ def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
 def _preview_brought(state: AppState, fields: Mapping[str, str]) -> Preview | None:
     """The best of the articles that a form brings, before fairness; None when it brings none, or cannot be used yet."""
     try:
-        question = state.parse_question({**fields, "title": fields.get("title") or "untitled"})
+        question = state.parse_question({**fields, "title": fields.get("title") or UNTITLED})
         user_articles = recent_user_articles(state, question)
         if user_articles is None or not user_articles.is_restricting:
             return None
@@ -261,22 +254,12 @@ def recent_user_articles(state: AppState, question: Question) -> UserArticles | 
     )
 
 
-def preview_user_articles(state: AppState, fields: Mapping[str, str]) -> UserArticlesPreview | None:
-    """What the sources of a form match; None when it has none."""
-    titled = {**fields, "title": fields.get("title") or "untitled"}
-    question = state.parse_question(titled)
-    user_articles = recent_user_articles(state, question)
-    if user_articles is None:
-        return None
-    return UserArticlesPreview(len(user_articles.page_ids), user_articles.reports, user_articles.is_restricting)
-
-
 def ask(
     request: Request,
     kind: str,
     fields: Mapping[str, str],
     faults: Mapping[str, str] | None = None,
-    user_articles: UserArticlesPreview | None = None,
+    user_articles: UserArticles | None = None,
 ) -> Response:
     """The form, filled with what is known; with a preview of what the words find."""
     state = state_of(request)
@@ -374,12 +357,13 @@ def question_routes(
 
 def check(request: Request, kind: str, fields: Fields) -> Response:
     """The form again, with what the articles that were brought match; what a file had is now in the form."""
-    shown = dict(fields)
+    state, shown = state_of(request), dict(fields)
     for name, text in fields.items():
         if name.startswith("file-") and not name.endswith("-file"):
             shown[name.replace("file-", "text-")] = text
     try:
-        user_articles = preview_user_articles(state_of(request), fields)
+        question = state.parse_question({**fields, "title": fields.get("title") or UNTITLED})
+        user_articles = recent_user_articles(state, question)
     except QuestionError as error:
         return ask(request, kind, shown, error.by_field)
     return ask(request, kind, shown, None, user_articles)

@@ -12,7 +12,8 @@ from evenrank.app.exports.listing import Listing, run_topic
 from evenrank.app.fairness.balance import closeness_range
 from evenrank.app.fairness.disclosure import goal_in_force
 from evenrank.app.pages.errors import BadRequestError
-from evenrank.app.request.access import after_mark, role_of, saved_page
+from evenrank.app.pages.i18n import Message, in_language
+from evenrank.app.request.access import after_mark, links_to, role_of, saved_page
 from evenrank.app.request.forms import Fields, whole_number, with_form
 from evenrank.app.request.question_form import answer, question_routes
 from evenrank.app.request.quota import check_room
@@ -73,8 +74,7 @@ def show_search(request: Request) -> Response:
         progress=progress,
         bars=progress_bars(state, search, progress),
         **goal_in_force(state, search),
-        full_address=state.base_url(request) + search.path,
-        read_address=state.base_url(request) + search_path(search.reader),
+        **links_to(request, search),
     )
     return remember(request, response)
 
@@ -130,10 +130,11 @@ def export_draw(request: Request) -> Response:
     """A draw as a file. Its addresses can only read, because what is published is read by everybody."""
     state, search = state_of(request), find_search(request)
     draw = find_draw(request, search)
-    base = state.base_url(request)
+    base, language = state.base_url(request), state.collection.manifest.language
     articles = draw_articles(state, search, draw)
+    number = in_language(Message("draw %(n)s", n=draw.number), language)
     listing = Listing(
-        title=f"{search.title}, draw {draw.number}",
+        title=f"{search.title}{in_language(', ', language)}{number}",
         task=2,
         topic=run_topic(state.collection, search.number),
         repeat=draw.number,
@@ -142,6 +143,7 @@ def export_draw(request: Request) -> Response:
         edit_address=f"{base}/searches/new?from={search.reader}",
         articles=articles.articles(parse_filters(request.query_params, state.collection).apply(articles)),
         wiki_url=state.wiki_url,
+        language=language,
     )
     return export_listing(listing, request.path_params["suffix"])
 

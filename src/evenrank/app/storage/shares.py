@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from evenrank.app.request.question import question_from_json
-from evenrank.app.storage.saved_request import SHARED_BY, TABLES, SavedRequest, Table, delete_request
-from evenrank.app.storage.store import now, upsert
+from evenrank.app.storage.saved_request import SHARED_BY, TABLES, SavedRequest, Table
+from evenrank.app.storage.store import upsert
 from evenrank.database.database import Database
 
 ShareRole = Literal["editor", "reader"]
@@ -84,19 +84,11 @@ def find_owned(store: Database, person: str, words: str = "", limit: int = 200) 
     return sorted(saved, key=lambda row: row.created, reverse=True)[:limit]
 
 
-def rename(store: Database, saved: SavedRequest, name: str) -> None:
-    """Another title."""
-    _set(store, saved, "name", name or None)
-
-
-def archive(store: Database, saved: SavedRequest, is_archived: bool) -> None:
-    """Put it away, or take it out again."""
-    _set(store, saved, "archived", now() if is_archived else None)
-
-
-def make_private(store: Database, saved: SavedRequest, is_private: bool) -> None:
-    """Whether only the owner, and those it is shared with, may see it."""
-    _set(store, saved, "is_private", int(is_private))
+def change(store: Database, saved: SavedRequest, column: Literal["name", "archived", "is_private"], value: Any) -> None:
+    """Another title (`name`; None for that of the question), put away (`archived`: the time, or None), or private."""
+    query = f"UPDATE {saved.table} SET {column} = ? WHERE {SHARED_BY[saved.table]} = ?"
+    with store.transaction() as connection:
+        connection.execute(query, (value, saved.shared_number))
 
 
 def transfer_ownership(store: Database, before: str, person: str) -> None:
@@ -104,16 +96,3 @@ def transfer_ownership(store: Database, before: str, person: str) -> None:
     with store.transaction() as connection:
         for table in TABLES:
             connection.execute(f"UPDATE {table} SET owner = ? WHERE owner = ?", (person, before))
-
-
-def delete(store: Database, saved: SavedRequest) -> None:
-    """Remove it with its versions, draws, marks and shares."""
-    delete_request(store, saved.table, saved.shared_number)
-
-
-def _set(
-    store: Database, saved: SavedRequest, column: Literal["name", "archived", "is_private"], value: str | int | None
-) -> None:
-    change = f"UPDATE {saved.table} SET {column} = ? WHERE {SHARED_BY[saved.table]} = ?"
-    with store.transaction() as connection:
-        connection.execute(change, (value, saved.shared_number))
