@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from evenrank.core.records import Task
 from evenrank.measures.measure import Measure
@@ -19,6 +20,16 @@ RENDERERS: dict[str, Callable[[Table], str]] = {
     "html": html_of,
 }
 """Format name → how it is written."""
+
+
+def save_table(table: Table, folder: Path, name: str, endings: Mapping[str, str]) -> list[Path]:
+    """A table as a file for each file ending, which says the format; gives their paths."""
+    paths = []
+    for ending, form in endings.items():
+        path = folder / f"{name}.{ending}"
+        path.write_text(RENDERERS[form](table), "utf-8")
+        paths.append(path)
+    return paths
 
 
 def runs_table(results: Results, task: Task) -> Table:

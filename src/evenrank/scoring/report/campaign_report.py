@@ -28,9 +28,9 @@ from evenrank.io.atomic import atomic_folder, write_json
 from evenrank.scoring.evaluate import evaluate, given_runs
 from evenrank.scoring.report.report import is_synthetic, mark_report, refuse_other_folder
 from evenrank.scoring.report.report_page import ABOUT, HEADINGS, SYNTHETIC
-from evenrank.scoring.result_tables import runs_table, settings_lines
+from evenrank.scoring.result_tables import runs_table, save_table, settings_lines
 from evenrank.scoring.results import Results
-from evenrank.scoring.tables import Column, Table, html_of, tsv_of
+from evenrank.scoring.tables import Column, Table, html_of
 from evenrank.scoring.trust import trust
 from evenrank.trec.assessment.agreement import Bootstrap, Estimate, graded_pages, overall_agreement
 from evenrank.trec.assessment.campaign import known_runs, withdrawn_runs
@@ -148,7 +148,7 @@ def _said(lines: Iterable[str]) -> str:
 
 def _write(table: Table, folder: Path, name: str) -> None:
     (folder / "tables").mkdir(exist_ok=True)
-    (folder / "tables" / f"{name}.tsv").write_text(tsv_of(table), "utf-8")
+    save_table(table, folder / "tables", name, {"tsv": "tsv"})
 
 
 def _scores(results: Results, about: Sequence[str], folder: Path) -> list[str]:

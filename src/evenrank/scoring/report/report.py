@@ -26,9 +26,9 @@ from evenrank.scoring.exposure_by_group import GroupExposure, exposure_by_group,
 from evenrank.scoring.figures import distribution_figure, exposure_figure, scatter_figure, topic_figure
 from evenrank.scoring.protocol_settings import ALL, protocol_space
 from evenrank.scoring.report.report_page import page_html
-from evenrank.scoring.result_tables import RENDERERS, runs_table
+from evenrank.scoring.result_tables import runs_table, save_table
 from evenrank.scoring.results import Results
-from evenrank.scoring.tables import Cell, Column, Table, csv_of
+from evenrank.scoring.tables import Cell, Column, Table
 from evenrank.scoring.topic_stats import write_feedback, write_topic_stats
 from evenrank.trec.collection import Collection, as_collection, as_run
 
@@ -104,7 +104,7 @@ def _write_exposure(exposures: Sequence[GroupExposure], results: Results, folder
     folder.mkdir()
     for task in results.tasks:
         table = exposure_table(one for one in exposures if one.task == task)
-        (folder / f"task{task}-exposure.csv").write_text(csv_of(table), "utf-8")
+        save_table(table, folder, f"task{task}-exposure", CSV)
 
 
 def _write_depths(collection: Collection, runs: Sequence[Run], results: Results, folder: Path) -> None:
@@ -113,7 +113,7 @@ def _write_depths(collection: Collection, runs: Sequence[Run], results: Results,
     if not of_task1:
         return
     curves = depth_curves(collection, of_task1, protocol=results.protocol, groups=results.groups)
-    (folder / "tables" / "task1-depths.csv").write_text(csv_of(curves.table()), "utf-8")
+    save_table(curves.table(), folder / "tables", "task1-depths", CSV)
     with figure_style():
         save_figure(curves.plot(), folder / "figures", "task1-depths")
 
@@ -143,6 +143,7 @@ CAPTIONS: dict[Task, str] = {
 }
 ENDINGS = {"txt": "table", "tex": "latex", "html": "html"}
 """File ending → format."""
+CSV = {"csv": "csv"}
 
 
 def paper_table(results: Results, task: Task) -> Table:
@@ -163,20 +164,12 @@ def write_tables(results: Results, folder: Path, attributes: AttributeResults | 
     With `attributes` also the main measure by attribute.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+    paths: list[Path] = []
     for task in results.tasks:
-        texts = {ending: RENDERERS[form](paper_table(results, task)) for ending, form in ENDINGS.items()}
-        texts["csv"] = csv_of(runs_table(results, task))
-        for ending, text in texts.items():
-            path = folder / f"task{task}-runs.{ending}"
-            path.write_text(text, "utf-8")
-            paths.append(path)
-        if attributes is None:
-            continue
-        for ending, form in {**ENDINGS, "csv": "csv"}.items():
-            path = folder / f"task{task}-attributes.{ending}"
-            path.write_text(RENDERERS[form](attributes.table(task)), "utf-8")
-            paths.append(path)
+        paths += save_table(paper_table(results, task), folder, f"task{task}-runs", ENDINGS)
+        paths += save_table(runs_table(results, task), folder, f"task{task}-runs", CSV)
+        if attributes is not None:
+            paths += save_table(attributes.table(task), folder, f"task{task}-attributes", ENDINGS | CSV)
     return paths
 
 

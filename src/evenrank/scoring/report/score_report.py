@@ -13,14 +13,12 @@ from evenrank.io.atomic import atomic_folder, write_json
 from evenrank.io.figures import figure_style, require_matplotlib, save_figure
 from evenrank.scoring.compare import compare
 from evenrank.scoring.figures import AXES, scatter_figure, share_figure
-from evenrank.scoring.report.report import ENDINGS, mark_report, refuse_other_folder
-from evenrank.scoring.result_tables import RENDERERS
+from evenrank.scoring.report.report import CSV, ENDINGS, mark_report, refuse_other_folder
+from evenrank.scoring.result_tables import save_table
 from evenrank.scoring.results import ItemScores
-from evenrank.scoring.tables import Table, page_of
+from evenrank.scoring.tables import Table, html_of, page_of
 from evenrank.scoring.trust import trust
 
-ALL_ENDINGS = {**ENDINGS, "csv": "csv"}
-"""File ending → format of the tables."""
 ORDER = "How far can this order be trusted?"
 
 
@@ -64,10 +62,9 @@ def _write_tables(tables: dict[str, tuple[str, Table]], folder: Path) -> list[st
     folder.mkdir(exist_ok=True)
     body = []
     for name, (heading, table) in tables.items():
-        for ending, form in ALL_ENDINGS.items() if heading else [("csv", "csv")]:
-            (folder / f"{name}.{ending}").write_text(RENDERERS[form](table), "utf-8")
+        save_table(table, folder, name, ENDINGS | CSV if heading else CSV)
         if heading:
-            body.append(f"<h2>{heading}</h2>\n{RENDERERS['html'](table)}")
+            body.append(f"<h2>{heading}</h2>\n{html_of(table)}")
     return body
 
 
