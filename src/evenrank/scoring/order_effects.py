@@ -25,8 +25,7 @@ from evenrank.progress import track
 from evenrank.scoring.evaluate import given_runs, joined_groups, judged_part, without_withdrawn
 from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.rejudged import scorer
-from evenrank.scoring.scorer import mean_of_defined
-from evenrank.scoring.sensitivity import BLENDS, kendall_tau, main_by_topic, scored_dimensions, with_errors
+from evenrank.scoring.sensitivity import BLENDS, kendall_tau, main_by_topic, means_of, scored_dimensions, with_errors
 from evenrank.scoring.tables import Column, Table, TableResult
 from evenrank.trec.assessment.agreement import graded_pages
 from evenrank.trec.assessment.coverage import settle_all
@@ -195,8 +194,7 @@ class _Leaderboard:
         return OrderEffects(task, measure, self.first, tuple(found), breakdown, chosen, tuple(notes))
 
     def _means(self, collection: Collection, protocol: Protocol) -> dict[str, float]:
-        by_topic = main_by_topic(collection, self.runs, protocol, self.groups)
-        return {run: mean_of_defined(np.array(list(values.values()))) for run, values in by_topic.items()}
+        return means_of(main_by_topic(collection, self.runs, protocol, self.groups))
 
     def _winner(self, means: Mapping[str, float]) -> str:
         sign = -1.0 if self.main.higher_is_better else 1.0

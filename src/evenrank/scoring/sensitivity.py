@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,12 +63,18 @@ class Sensitivity(TableResult):
     """The main measure of runs under the protocol as it is and under variants of it."""
 
     protocol: Protocol
-    scores: dict[Task, dict[str, dict[str, float]]]
-    """By task, variant and run."""
     topics: dict[Task, dict[str, dict[str, Topics]]]
-    """The same by topic."""
+    """By task, variant, run and topic."""
     about: tuple[str, ...] = ()
     """What readers should know of the runs."""
+
+    @cached_property
+    def scores(self) -> dict[Task, dict[str, dict[str, float]]]:
+        """Means over topics by task, variant and run."""
+        return {
+            task: {name: means_of(by_run) for name, by_run in by_variant.items()}
+            for task, by_variant in self.topics.items()
+        }
 
     def changes(self, task: Task) -> list[VariantChange]:
         """How far each variant moves each run, with the interval over topics; as scored comes first and is left out."""
@@ -159,14 +166,7 @@ def sensitivity(
                 topics.setdefault(task, {})[name] = main_by_topic(scored, those, varied, groups)
             except EvenrankError as error:
                 raise EvenrankError(f"variant {name!r}: {error}") from error
-    scores = {
-        task: {
-            name: {run: mean_of_defined(np.array(list(values.values()))) for run, values in by_run.items()}
-            for name, by_run in by_variant.items()
-        }
-        for task, by_variant in topics.items()
-    }
-    return Sensitivity(replace(chosen, operation_order="any"), scores, topics, about)
+    return Sensitivity(replace(chosen, operation_order="any"), topics, about)
 
 
 def main_by_topic(
@@ -176,6 +176,11 @@ def main_by_topic(
     results = evaluate(collection, runs, protocol, groups)
     main = MAIN[runs[0].task].name
     return {run.run: {topic: scores[main] for topic, scores in run.topics.items()} for run in results.runs}
+
+
+def means_of(by_run: Mapping[str, Topics]) -> dict[str, float]:
+    """Means over the topics on which the measure is defined, by run."""
+    return {run: mean_of_defined(np.array(list(values.values()))) for run, values in by_run.items()}
 
 
 def paired_change(base: Mapping[Any, float], varied: Mapping[Any, float], protocol: Protocol) -> tuple[float, Interval]:
