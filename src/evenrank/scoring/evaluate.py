@@ -324,32 +324,17 @@ def score_files(
     settings: ProtocolSettings | None = None,
     *,
     judged_only: bool = False,
-    measures: Named | Iterable[Named] = (),
-    uncertainty: str | Sequence[str] = (),
-    assume: Assumptions = None,
-    draws: int = 100,
-    bounds: str | None = None,
+    **options: Any,
 ) -> Results:
     """The scores of run files; with `judged_only` after pages that nobody judged are taken out.
 
-    Topics whose judgments do not say what was judged keep all their pages.
+    Topics whose judgments do not say what was judged keep all their pages. `options` are further ones of `evaluate`.
     """
     opened = as_collection(collection)
     opened, runs, about = without_withdrawn(opened, read_runs(paths, opened.text_ids))
     if judged_only:
         runs = [judged_part(run, opened) for run in runs]
-    results = evaluate(
-        opened,
-        runs,
-        protocol,
-        groups,
-        measures=measures,
-        bounds=bounds,
-        uncertainty=uncertainty,
-        assume=assume,
-        draws=draws,
-        **(settings or {}),
-    )
+    results = evaluate(opened, runs, protocol, groups, **options, **(settings or {}))
     return replace(results, notes=(*about, *results.notes))
 
 

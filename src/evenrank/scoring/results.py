@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, Named, measures_of
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.scorer import defined
-from evenrank.scoring.tables import Column, Table, TableResult
+from evenrank.scoring.tables import Column, Table, TableResult, html_of, latex_of, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -286,19 +287,9 @@ class Results(TableResult):
         if per_topic:
             rows = [{"run": r.run, "task": r.task, "topic": t, **s} for r in self.runs for t, s in r.topics.items()]
             return pandas_frame(rows)
-        return pandas_frame(
-            [
-                {
-                    "run": r.run,
-                    "task": r.task,
-                    "n_topics": r.n_topics,
-                    **r.scores,
-                    "low": r.interval.low,
-                    "high": r.interval.high,
-                }
-                for r in self.runs
-            ]
-        )
+        heads = [{"run": r.run, "task": r.task, "n_topics": r.n_topics} for r in self.runs]
+        ends = [{"low": r.interval.low, "high": r.interval.high} for r in self.runs]
+        return pandas_frame([head | r.scores | end for head, r, end in zip(heads, self.runs, ends, strict=True)])
 
     def plot(self, task: Task | None = None) -> Figure:
         """The paper's figure of a task's two component measures: nDCG against AWRF, or EE-R against EE-D.
@@ -391,8 +382,6 @@ class ItemScores(Results):
 
     def to_latex(self) -> str:
         """The table of systems for a paper; it needs the package booktabs."""
-        from evenrank.scoring.tables import latex_of
-
         return latex_of(self.table())
 
     def plot(self, task: Task | None = None) -> Figure:
@@ -402,8 +391,6 @@ class ItemScores(Results):
         return share_figure(self.shares)
 
     def __str__(self) -> str:
-        from evenrank.scoring.tables import text_of
-
         parts = [text_of(self.table())]
         parts += [text_of(self.group_table())] if self.shares else []
         return "\n".join(parts) + "".join(f"note: {note}\n" for note in self.notes)
@@ -411,10 +398,6 @@ class ItemScores(Results):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        from evenrank.scoring.tables import html_of
-
         parts = [html_of(self.table())]
         parts += [html_of(self.group_table())] if self.shares else []
         return "\n".join(parts) + "".join(f"<p>{escape(note)}</p>" for note in self.notes)
