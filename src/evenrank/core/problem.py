@@ -70,7 +70,7 @@ class JudgedItems:
         """Relevant items of each pair's query."""
         return self.end - self.first
 
-    def take(self, pairs: slice) -> JudgedItems:
+    def take(self, pairs: slice | Ints) -> JudgedItems:
         return replace(self, first=self.first[pairs], end=self.end[pairs])
 
     def ideal_gain(self, depth: Ints, weights: Callable[[int], NDArray[np.floating]]) -> Floats:
@@ -352,24 +352,25 @@ class QueryBatch:
         """The same rankings beside other groups and their target."""
         return replace(self, alignment=alignment, full_target=target, values={})
 
-    def one(self, pair: int) -> QueryBatch:
-        """The batch of one of the pairs."""
-        if self.n_pairs == 1:
-            return self
+    def take(self, pairs: Ints) -> QueryBatch:
+        """The batch of some of the pairs."""
         assert not isinstance(self.full_target, SparseTarget)
-        rows = np.arange(self.starts[pair], self.starts[pair + 1])
-        only = slice(pair, pair + 1)
+        parts = [np.arange(self.starts[pair], self.starts[pair + 1]) for pair in pairs.tolist()]
         return replace(
-            self._taken(rows),
-            pairs=np.zeros(len(rows), np.intp),
-            n_rankings=self.n_rankings[only],
-            depth=self.depth[only],
-            ideal_depth=self.ideal_depth[only],
-            n_relevant=self.n_relevant[only],
-            full_target=self.full_target[only],
-            judged=None if self.judged is None else self.judged.take(only),
+            self._taken(np.concatenate([np.empty(0, np.intp), *parts])),
+            pairs=np.repeat(np.arange(len(pairs)), list(map(len, parts))),
+            n_rankings=self.n_rankings[pairs],
+            depth=self.depth[pairs],
+            ideal_depth=self.ideal_depth[pairs],
+            n_relevant=self.n_relevant[pairs],
+            full_target=self.full_target[pairs],
+            judged=None if self.judged is None else self.judged.take(pairs),
             values={},
         )
+
+    def one(self, pair: int) -> QueryBatch:
+        """The batch of one of the pairs."""
+        return self if self.n_pairs == 1 else self.take(np.array([pair]))
 
     def view(self, pair: int) -> QueryView:
         """One of the pairs, as plug-ins see it."""

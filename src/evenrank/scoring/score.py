@@ -260,7 +260,7 @@ class ItemProblem:
         both = measure.needs_relevance and measure.needs_groups
         return "both inputs" if both else "relevance" if lacks_relevance else "groups"
 
-    @property
+    @cached_property
     def protocol(self) -> Protocol:
         """The choices that the results are saved with."""
         missing: Literal["empty", "skipped"] = "empty" if self.missing == "empty" else "skipped"
@@ -315,16 +315,16 @@ class ItemProblem:
         of_target = 2 if self.wanted is None else self.wanted.width
         widest = max(*(max(one.rows.shape) for one in alignments), of_target, 2)
         step = max(1, CELLS_AT_ONCE // widest)
-        protocol = self.protocol
         for first in range(0, len(self.query), step):
             pairs = slice(first, min(first + step, len(self.query)))
-            yield pairs, self._batch(pairs, protocol)
+            yield pairs, self.batch(pairs)
 
-    def _batch(self, pairs: slice, protocol: Protocol) -> QueryBatch:
+    def batch(self, pairs: slice) -> QueryBatch:
+        """Some of the pairs, beside their groups and their targets."""
         rows = slice(*np.searchsorted(self.pair, [pairs.start, pairs.stop]).tolist())
         items, judged = self.item[rows], self._judged
         return QueryBatch(
-            protocol=protocol,
+            protocol=self.protocol,
             attention_model=self.attention,
             gain_attention=self.gain_attention,
             items=items,

@@ -142,38 +142,15 @@ def _runs(
     problem: ItemProblem, is_scored: NDArray[np.bool_], number: Ints, items: Ints, draws_judgments: bool
 ) -> Iterator[DrawnRun]:
     """Each system's scored queries as places among the items."""
+    whole = problem.batch(slice(0, len(problem.query)))
+    if draws_judgments:  # the ideal ranking of grades is one of known relevance; drawn relevance counts alone
+        whole = replace(whole, judged=None)
     for system, name in enumerate(problem.ranked.systems):
         pairs = np.flatnonzero((problem.system == system) & is_scored)
-        if not len(pairs):
-            continue
-        place = np.full(len(problem.query), -1, np.intp)
-        place[pairs] = np.arange(len(pairs))
-        rows = np.flatnonzero(place[problem.pair] >= 0)
-        pair = place[problem.pair[rows]]
-        topics = number[problem.query[pairs]]
-        judged = problem._judged
-        batch = QueryBatch(
-            protocol=problem.protocol,
-            attention_model=problem.attention,
-            gain_attention=problem.gain_attention,
-            items=problem.item[rows],
-            pairs=pair,
-            rankings=np.unique(problem.ranking[rows], return_inverse=True)[1].reshape(-1),
-            ranks=problem.rank[rows],
-            gains=problem._gains[rows],
-            n_rankings=problem.n_rankings[pairs],
-            depth=problem.depth[pairs],
-            ideal_depth=problem.depth[pairs],
-            n_relevant=np.zeros(len(pairs), np.intp),
-            alignment=Alignment(np.zeros((1, 1)), np.zeros(len(rows), np.intp)),
-            full_target=np.zeros((len(pairs), 1)),
-            drops_unknown=True,
-            # Graded gains need the ideal ranking of the grades; drawn relevance has none, and counts alone.
-            judged=None
-            if judged is None or draws_judgments
-            else replace(judged, first=judged.first[pairs], end=judged.end[pairs], alignment=None),
-        )
-        yield DrawnRun(name, batch, np.searchsorted(items, topics[pair] * problem.n_items + batch.items), topics)
+        if len(pairs):
+            batch, topics = whole.take(pairs), number[problem.query[pairs]]
+            key = topics[batch.pairs] * problem.n_items + batch.items
+            yield DrawnRun(name, batch, np.searchsorted(items, key), topics)
 
 
 def uncertain_results(
