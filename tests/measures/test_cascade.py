@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.measures.amortised import group_shares, l2_unfairness
 from evenrank.measures.cascade import (
     DIVERGENCES,
     expected_reciprocal_rank,
@@ -23,6 +22,7 @@ from evenrank.measures.cascade import (
     stopping_chances,
 )
 from evenrank.measures.segments import offsets_of, owners, ranks, running, sums
+from evenrank.scoring.campaigns.trec_2019 import group_shares, l2_unfairness
 from tests.scoring import reference_campaigns as reference
 
 TWO = offsets_of(np.array([2, 0, 1]))

@@ -69,7 +69,8 @@ def align(masks: Sequence[NDArray[np.unsignedinteger]], space: GroupSpace, norma
         values, value_of_page = distinct_codes(scored, 1 << n_groups)
         pairs, page_type = distinct_codes(page_type * len(values) + value_of_page, len(rows) * len(values))
         members = _memberships(values, n_groups, divide)
-        rows = _outer(rows[pairs // len(values)], members[pairs % len(values)])
+        before, after = rows[pairs // len(values)], members[pairs % len(values)]
+        rows = (before[:, :, None] * after[:, None, :]).reshape(len(pairs), before.shape[1] * after.shape[1])
     return Alignment(rows, page_type)
 
 
@@ -88,8 +89,3 @@ def _memberships(masks: NDArray[np.int64], n_groups: int, divide: bool) -> NDArr
     """Masks → multi-hot rows, divided by their sum when asked."""
     hot = ((masks[:, None] >> np.arange(n_groups)) & 1).astype(np.float64)
     return hot / np.maximum(hot.sum(axis=1, keepdims=True), 1.0) if divide else hot
-
-
-def _outer(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Row by row outer product, flattened."""
-    return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])

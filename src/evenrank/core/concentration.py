@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
-from evenrank.core.groups import Dimension, GroupSpace
+from evenrank.core.groups import GroupSpace
 from evenrank.core.withheld import are_few, are_few_alike
 
 ONE_GROUP = 0.8
@@ -55,14 +55,10 @@ def concentrations(alignment: Alignment, weights: NDArray[np.float64], space: Gr
         if known <= 0.0 or (dimension.is_personal and not _may_be_named(known / of_type.sum(), counted @ is_in)):
             continue
         shares = of_type @ is_in / known
-        if shares.max() >= _threshold(dimension):
+        if shares.max() >= (ONE_GROUP_OF_PEOPLE if dimension.is_personal else ONE_GROUP):
             group = dimension.scored_groups[first + int(shares.argmax())]
             found.append(Concentration(dimension.name, group, float(shares.max())))
     return tuple(found)
-
-
-def _threshold(dimension: Dimension) -> float:
-    return ONE_GROUP_OF_PEOPLE if dimension.is_personal else ONE_GROUP
 
 
 def _may_be_named(share_of_people: float, people: NDArray[np.integer]) -> bool:

@@ -82,7 +82,7 @@ class SparseVector:
         starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
         return cls(ordered[starts], np.add.reduceat(values[order], starts))
 
-    def at(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+    def at(self, cells: NDArray[np.integer]) -> NDArray[np.float64]:
         """The value of each of the cells."""
         if len(self.cells) == 0:
             return np.zeros(len(cells))

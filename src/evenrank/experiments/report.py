@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -142,17 +141,19 @@ def write_study(result: Experiment, folder: Path) -> Path:
             for cell in result.cells
             if (cell.data, cell.task) == (data, task) and cell.error
         ]
-    write_json(folder / "results.json", _without_nan(result.to_json()))
-    page = folder / "report.html"
-    _write_bytes(page, page_of(result.study.title, body).encode())
-    return page
+    return _finish(folder, result.study.title, body, result.to_json())
 
 
 def write_comparison(folder: Path, title: str, tables: Mapping[str, Table], notes: Sequence[str], record: Any) -> Path:
     """Named tables as LaTeX and TSV, all of them on the page `report.html`, and the record as `results.json`."""
     body = [part for name, table in tables.items() for part in _write(table, folder / "tables", name)]
     body.append("<ul>\n" + "".join(f"<li>{escape(note)}</li>\n" for note in notes) + "</ul>\n")
-    write_json(folder / "results.json", _without_nan(record))
+    return _finish(folder, title, body, record)
+
+
+def _finish(folder: Path, title: str, body: Sequence[str], record: Any) -> Path:
+    """The page and the record of a report; gives the path of the page."""
+    write_json(folder / "results.json", _plain(record))
     page = folder / "report.html"
     _write_bytes(page, page_of(title, body).encode())
     return page
@@ -197,12 +198,10 @@ def _write_bytes(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def _without_nan(value: Any) -> Any:
-    """The same data with None for numbers that are none, and what is no plain data as text."""
+def _plain(value: Any) -> Any:
+    """The same data with text in place of what is no plain data; numbers that are none are written as null."""
     if isinstance(value, dict):
-        return {str(key): _without_nan(one) for key, one in value.items()}
+        return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_nan(one) for one in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (str, int)) else str(getattr(value, "name", value))
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, (str, int, float)) else str(getattr(value, "name", value))

@@ -18,7 +18,7 @@ from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.experiments.data import CollectionData, OwnData, PolicyChoice, StudyData, policy_name
 from evenrank.experiments.search_space import MAX_DRAWS, Chosen, Space, draw_settings, policy_space
-from evenrank.experiments.trials import Trial, TrialScores, run_trials
+from evenrank.experiments.trials import Trial, run_trials
 from evenrank.io.atomic import write_json
 from evenrank.measures.registry import Named, as_measure, listed_measures
 from evenrank.policies.registry import make_policy
@@ -242,14 +242,11 @@ def run_tasks(tasks: Sequence[TuneTask], folder: Path | None, workers: int | Non
         trials = [tasks[at].trials(open_combinations[at], tasks[at].rounds[number]) for at in going]
         found = iter(run_trials([trial for part in trials for trial in part], folder, workers, f"round {number + 1}"))
         for at, part in zip(going, trials, strict=True):
-            done = [_tried(trial, next(found)) for trial in part]
+            pairs = [(trial, next(found)) for trial in part]
+            done = [Tried(a.settings, len(a.queries), b.mean(a.measures), b.error) for a, b in pairs]
             tried[at] += done
             open_combinations[at] = tasks[at].kept(done)
     return [task.result(done) for task, done in zip(tasks, tried, strict=True)]
-
-
-def _tried(trial: Trial, found: TrialScores) -> Tried:
-    return Tried(trial.settings, len(trial.queries), found.mean(trial.measures), found.error)
 
 
 def usual_tuning_measures(data: StudyData) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenrank.core.exposure import Cascade, Geometric
 from evenrank.core.problem import QueryBatch, QueryView
-from evenrank.core.sparse import SparseAlignment, SparseTarget
+from evenrank.core.sparse import SparseAlignment, SparseTarget, SparseVector
 from evenrank.core.types import Floats
 from evenrank.measures.measure import Measure, lifted
 from evenrank.measures.normalised_exposure import item_bounds, normalise
@@ -100,11 +100,7 @@ def item_exposure(view: QueryView) -> ItemExposure:
     pages, number = np.unique(view.pages, return_inverse=True)
     weights = view.attention.astype(np.float64)
     shown = np.bincount(number.reshape(-1), weights, minlength=len(pages)) / max(1, view.n_rankings)
-    relevant = view.relevant.page_ids
-    given = np.zeros(len(relevant))
-    if len(pages):
-        places = np.minimum(np.searchsorted(pages, relevant), len(pages) - 1)
-        given = np.where(pages[places] == relevant, shown[places], 0.0)
+    given = SparseVector(pages, shown).at(view.relevant.page_ids)
     return ItemExposure(shown, given, view.relevant.ideal_exposure)
 
 

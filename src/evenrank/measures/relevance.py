@@ -50,10 +50,6 @@ def _reciprocal_rank(batch: QueryBatch) -> Floats:
     return batch.mean(is_first / (batch.ranks + 1.0))
 
 
-def _rank_biased_precision(batch: QueryBatch) -> Floats:
-    return batch.mean((1.0 - PERSISTENCE) * PERSISTENCE**batch.ranks * _hits(batch))
-
-
 def _satisfaction(batch: QueryBatch) -> Floats:
     """Chance that a row is all that a reader wanted: (2^grade − 1) / 2^(largest grade); ½ where there are no grades."""
     if batch.gains.dtype == np.bool_:
@@ -66,14 +62,6 @@ def _satisfaction(batch: QueryBatch) -> Floats:
 def stops(batch: QueryBatch) -> Floats:
     """The chance that a reader gets as far as each row and stops there, satisfied."""
     return stopping_chances(_satisfaction(batch) * batch.is_scored, batch.ranking_offsets)
-
-
-def _intentwise_utility(batch: QueryBatch) -> Floats:
-    return batch.mean(stops(batch) * IRBU_PERSISTENCE ** (batch.ranks + 1.0))
-
-
-def _expected_reciprocal_rank(batch: QueryBatch) -> Floats:
-    return batch.mean(stops(batch) / (batch.ranks + 1.0))
 
 
 def _distinct(batch: QueryBatch, is_counted: NDArray[np.bool_] | None = None) -> Floats:
@@ -131,21 +119,21 @@ EXPECTED_RECIPROCAL_RANK = _on_request(
     label="expected reciprocal rank of the page at which a reader is satisfied",
     formula="Σ 1/r · s_r · Π_{i<r} (1 − s_i), s = (2^grade − 1) / 2^(largest grade); ½ for plain relevance",
     citation="Chapelle et al. 2009",
-    compute=_expected_reciprocal_rank,
+    compute=lambda batch: batch.mean(stops(batch) / (batch.ranks + 1.0)),
 )
 INTENTWISE_UTILITY = _on_request(
     name="iRBU",
     label="utility of the page at which a reader is satisfied, less the further down it is",
     formula="Σ p^r · s_r · Π_{i<r} (1 − s_i), p = 0.99, s as for ERR",
     citation="Amigó et al. 2018; Sakai and Zeng 2019",
-    compute=_intentwise_utility,
+    compute=lambda batch: batch.mean(stops(batch) * IRBU_PERSISTENCE ** (batch.ranks + 1.0)),
 )
 RANK_BIASED_PRECISION = _on_request(
     name="RBP",
     label=f"relevant pages that a reader meets who continues to the next rank with a chance of {PERSISTENCE}",
     formula="(1 − p) Σ over relevant pages p^(rank − 1), p = 0.8",
     citation="Moffat and Zobel 2008",
-    compute=_rank_biased_precision,
+    compute=lambda batch: batch.mean((1.0 - PERSISTENCE) * PERSISTENCE**batch.ranks * _hits(batch)),
 )
 SHOWN = _on_request(
     name="Shown",

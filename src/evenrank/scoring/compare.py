@@ -37,35 +37,23 @@ def randomisation_p(differences: NDArray[np.float64], seed: int = 0) -> float:
 
     Exact when few topics differ, else from `N_SAMPLES` patterns drawn with `seed` (Smucker et al. 2007).
     """
-    moved = differences[differences != 0.0]
-    if len(moved) == 0:
-        return 1.0
-    observed = abs(moved.sum()) * (1.0 - 1e-12)  # patterns that tie with the observed one but for rounding count
-    if len(moved) <= MAX_EXACT:
-        patterns = (np.arange(1 << len(moved))[:, None] >> np.arange(len(moved))) & 1
-        return float((np.abs((2.0 * patterns - 1.0) @ moved) >= observed).mean())
-    rng = derive(seed, "randomisation test", len(moved))
-    n_extreme = 0
-    for signs in _sign_patterns(len(moved), rng):
-        n_extreme += int((np.abs(signs @ moved) >= observed).sum())
-    return (n_extreme + 1) / (N_SAMPLES + 1)
+    return randomisation_p_of_rows(differences[None], seed)[0]
 
 
 def randomisation_p_of_rows(differences: NDArray[np.float64], seed: int = 0) -> list[float]:
     """`randomisation_p` of each row; rows that differ on the same number of topics share their sign patterns."""
     found = np.ones(len(differences))
     n_moved = (differences != 0.0).sum(axis=1)
-    for n in np.unique(n_moved).tolist():
+    for n in np.unique(n_moved[n_moved > 0]).tolist():
         rows = np.flatnonzero(n_moved == n)
+        moved = differences[rows][differences[rows] != 0.0].reshape(len(rows), n)
+        observed = np.abs(moved.sum(axis=1)) * (1.0 - 1e-12)  # patterns that tie with it but for rounding count
         if n <= MAX_EXACT:
-            found[rows] = [randomisation_p(differences[row], seed) for row in rows]
+            signs = 2.0 * ((np.arange(1 << n)[:, None] >> np.arange(n)) & 1) - 1.0
+            found[rows] = [(np.abs(signs @ row) >= least).mean() for row, least in zip(moved, observed, strict=True)]
             continue
-        moved = differences[rows][differences[rows] != 0.0].reshape(len(rows), n).T
-        observed = np.abs(moved.sum(axis=0)) * (1.0 - 1e-12)
         rng = derive(seed, "randomisation test", n)
-        n_extreme = np.zeros(len(rows), np.intp)
-        for signs in _sign_patterns(n, rng):
-            n_extreme += (np.abs(signs @ moved) >= observed).sum(axis=0)
+        n_extreme = sum((np.abs(signs @ moved.T) >= observed).sum(axis=0) for signs in _sign_patterns(n, rng))
         found[rows] = (n_extreme + 1) / (N_SAMPLES + 1)
     return [float(p) for p in found]
 

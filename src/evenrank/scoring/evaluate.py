@@ -368,14 +368,17 @@ def value_notes(scores: Mapping[int, Mapping[str, float]], measures: Sequence[Me
     for measure in measures:
         values = {topic: row[measure.key] for topic, row in scores.items()}
         undefined = [topic for topic, value in values.items() if np.isnan(value)]
-        outside = [topic for topic, value in values.items() if not _is_inside(value, measure)]
+        low, high = measure.low - 1e-9, measure.high + 1e-6
+        outside = [topic for topic, value in values.items() if not (np.isnan(value) or low <= value <= high)]
         if undefined and measure.key not in nowhere:
             notes.append(f"{measure.key} is undefined and left out of the mean on {_topics(undefined)}")
         infinite = [topic for topic, value in values.items() if np.isinf(value)]
         if infinite:
             notes.append(f"{measure.key} is infinite on {_topics(infinite)}, and so is the mean")
         if outside:
-            notes.append(f"{measure.key} is outside its range ({_range(measure)}) on {_topics(outside)}")
+            notes.append(
+                f"{measure.key} is outside its range ({measure.low:g} to {measure.high:g}) on {_topics(outside)}"
+            )
     if 0 < len(scores) < FEWEST_TOPICS:
         n_topics = f"{len(scores)} topic{'s' * (len(scores) != 1)}"
         notes.append(f"only {n_topics}: an interval needs at least {FEWEST_TOPICS} to say much")
@@ -445,14 +448,6 @@ def _other_protocol(run: Run, protocol: Protocol) -> list[str]:
         return []
     asked = f"{protocol.name} asks for {protocol.length(run.task)}"
     return [f"every ranking has {lengths[0]} pages, as runs for {' and '.join(others)} have; {asked}"]
-
-
-def _is_inside(value: float, measure: Measure) -> bool:
-    return bool(np.isnan(value)) or measure.low - 1e-9 <= value <= measure.high + 1e-6
-
-
-def _range(measure: Measure) -> str:
-    return f"{measure.low:g} to {measure.high:g}"
 
 
 def _topics(topics: Sequence[int]) -> str:

@@ -138,13 +138,12 @@ class RunResult:
         return f"<RunResult {self.run!r}: task {self.task}, {self.n_topics} topics, {scores}; {end}>"
 
     def to_json(self) -> dict[str, Any]:
-        interval = {"measure": self.main_measure, "low": self.interval.low, "high": self.interval.high}
         return {
             "run": self.run,
             "task": self.task,
             "n_topics": self.n_topics,
             "scores": self.scores,
-            "ci": {**interval, "se": self.interval.se},
+            "ci": {"measure": self.main_measure, **asdict(self.interval)},
             "notes": list(self.notes),
         }
 
@@ -280,7 +279,7 @@ class Results(TableResult):
 
     def _intervals(self, run: RunResult) -> dict[str, Any]:
         ends = {m.key: measure_interval(run, m.key, self.protocol) for m in self.measures_of(run.task)}
-        return {"intervals": {name: {"low": end.low, "high": end.high, "se": end.se} for name, end in ends.items()}}
+        return {"intervals": {name: asdict(end) for name, end in ends.items()}}
 
     def to_pandas(self, per_topic: bool = False) -> pd.DataFrame:
         """A data frame: a row per run, or per run and topic."""

@@ -290,20 +290,13 @@ class _Check:
         """Lines where a topic or a ranking continues after another one had begun."""
         for ids, what in ((self.rows.topic_ids, "topic"), (self._key, "ranking")):
             for row in _resumed(ids):
-                if what == "topic" or self._topic_goes_on(row):
-                    found = (
-                        f"{self._named(row)} continues here"
-                        if what == "ranking"
-                        else f"topic {ids[row]} continues here"
-                    )
-                    yield self._fault(row, found, f"keep the lines of a {what} together")
+                if what == "topic" or self.rows.topic_ids[row] == self.rows.topic_ids[row - 1]:
+                    name = self._named(row) if what == "ranking" else f"topic {ids[row]}"
+                    yield self._fault(row, f"{name} continues here", f"keep the lines of a {what} together")
 
     def is_wholly_interleaved(self, n_resumed: int) -> bool:
         """Whether rankings are resumed so often that the file is meant to be read across them."""
         return n_resumed > INTERLEAVED_LINES and n_resumed >= len(np.unique(self._key)) / 2
-
-    def _topic_goes_on(self, row: int) -> bool:
-        return row > 0 and bool(self.rows.topic_ids[row] == self.rows.topic_ids[row - 1])
 
     def sizes(self) -> Iterator[Fault]:
         """Rankings that are too long or too short, and sequences with missing or extra rankings."""

@@ -166,9 +166,6 @@ class TopicLimits:
             return None
         return awrf_bounds(self._exposure(batch, is_share=True), self._target, batch.protocol.log_base)
 
-    def _is_open(self, batch: QueryBatch) -> NDArray[np.bool_]:
-        return np.isin(batch.items, self.open)
-
     @cached_property
     def _has_group_bounds(self) -> bool:
         """Whether the target is a linear image of groups of few enough kinds, and attention one of the rank alone."""
@@ -183,7 +180,7 @@ class TopicLimits:
         weights = batch.attention.astype(np.float64) / (1.0 if is_share else float(batch.exposure_divisor[0]))
         low, high = weights, weights
         if batch.relevant_only:
-            low, high = weights * batch.is_relevant, weights * (batch.is_relevant | self._is_open(batch))
+            low, high = weights * batch.is_relevant, weights * (batch.is_relevant | np.isin(batch.items, self.open))
         least, most = batch.alignment.total(low), batch.alignment.total(high)
         options = completions(self.truth.space)
         return mass_set(least, most, options, drops_unknown=batch.drops_unknown, is_share=is_share)

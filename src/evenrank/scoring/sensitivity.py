@@ -99,10 +99,8 @@ class Sensitivity(TableResult):
 
     def notes(self) -> list[str]:
         """What is known of the runs, and a warning for each task whose topics are too few to say anything."""
-        return [*self.about, *(said for task in self.topics for said in few_topics_note(self._n_topics(task)))]
-
-    def _n_topics(self, task: Task) -> int:
-        return max(map(len, self.topics[task][BASE].values()))
+        n_topics = [max(map(len, variants[BASE].values())) for variants in self.topics.values()]
+        return [*self.about, *(said for n in n_topics for said in few_topics_note(n))]
 
     def table(self, task: Task) -> Table:
         """A row per run, best first as scored; a column per variant; last Kendall's τ of the order of the runs."""

@@ -127,9 +127,6 @@ def as_text(shown: ShownTopic) -> str:
     lines += [f"{page.rank:>6}  {page.title:<{width}}  {page.quality:<5}  {page.page_id}" for page in shown.pages]
     lines.append("  quality: " + "   ".join(f"{name} {count:,}" for name, count in shown.quality.items() if count))
     for name, totals in shown.groups.items():
-        lines.append(f"  {name}: " + "   ".join(f"{group} {_count(total)}" for group, total in totals.items()))
+        counts = {group: f"below {MIN_SHOWN}" if n is None else f"{n:,.0f}" for group, n in totals.items()}
+        lines.append(f"  {name}: " + "   ".join(f"{group} {count}" for group, count in counts.items()))
     return "\n".join(lines) + "\n"
-
-
-def _count(total: float | None) -> str:
-    return f"below {MIN_SHOWN}" if total is None else f"{total:,.0f}"

@@ -21,7 +21,7 @@ from evenrank.core.safe_text import figure_text
 from evenrank.errors import EvenrankError, input_error, reason_of
 from evenrank.io.figures import clean_axes, figure_style, look_of, new_figure, save_figure_as
 from evenrank.ranking.stream import Stream, check_stream_target
-from evenrank.ranking.stream_log import Candidate, Item, StreamQuery, StreamRanking, read_log
+from evenrank.ranking.stream_log import Item, StreamQuery, StreamRanking, read_log
 from evenrank.ranking.stream_state import Accounting, Exposure
 from evenrank.scoring.intervals import Interval
 from evenrank.scoring.tables import Cell, Column, Table
@@ -421,7 +421,10 @@ def run_stream(
     `requests` come from `read_requests`; `progress` may wrap them to show a bar.
     """
     grades = _all_grades(requests)
-    rankings = [stream.rank(one.query, _rows(one.candidates), time=one.time) for one in progress(requests)]
+    rankings = []
+    for one in progress(requests):
+        rows = [(candidate.item, candidate.relevance, candidate.groups) for candidate in one.candidates]
+        rankings.append(stream.rank(one.query, rows, time=one.time))
     accounting = stream.accounting
     measures = measure_stream(
         rankings,
@@ -447,10 +450,6 @@ def _all_grades(requests: Sequence[StreamQuery]) -> list[tuple[float, ...]] | No
             "(give all of them grades, or none)"
         )
     return [one.grades or () for one in requests] if n_graded else None
-
-
-def _rows(candidates: Iterable[Candidate]) -> list[tuple[Item, float, Mapping[str, float]]]:
-    return [(one.item, one.relevance, one.groups) for one in candidates]
 
 
 def streams_table(measured: Sequence[StreamMeasures]) -> Table:

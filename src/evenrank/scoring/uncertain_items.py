@@ -210,7 +210,10 @@ def collection_data(
     number = {topic: place for place, topic in enumerate(topics)}
     keys = [_run_keys(run, number) for run in runs]
     relevant = np.concatenate(
-        [np.empty(0, np.int64), *(_key(n, collection.topic_by_id[t].rel_docs) for t, n in number.items())]
+        [
+            np.empty(0, np.int64),
+            *(n << 32 | collection.topic_by_id[t].rel_docs.astype(np.int64) for t, n in number.items()),
+        ]
     )
     items = np.unique(np.concatenate([*(key for key, _ in keys), relevant]))
     best = np.full(len(items), np.inf)
@@ -243,11 +246,6 @@ def collection_data(
         runs=tuple(drawn_runs),
         group_names=space.names[1:] if drops else space.names,
     )
-
-
-def _key(topic: int | Ints, pages: NDArray[np.integer]) -> NDArray[np.int64]:
-    """One number for a topic and a page."""
-    return np.asarray(np.int64(topic) << 32 | pages.astype(np.int64))
 
 
 def _run_keys(run: Run, number: dict[int, int]) -> tuple[NDArray[np.int64], Floats]:

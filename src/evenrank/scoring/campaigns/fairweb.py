@@ -198,7 +198,8 @@ def score_ranked(
     level = np.array([levels[topic].get(page, 0) for topic, page in run.pages], np.intp)
     stop = stop_chances(gains[level], settings.gains[-1])
     by_name = {one.name: one for one in groupings}
-    shares = {name: running_shares(_page_shares(run, one), run.offsets) for name, one in by_name.items()}
+    rows = {name: [one.place.get(page, -1) for page in run.pages] for name, one in by_name.items()}
+    shares = {name: running_shares(one.shares[rows[name]], run.offsets) for name, one in by_name.items()}
     is_in = {name: np.array([topic in one.topics for topic in topics]) for name, one in by_name.items()}
 
     def relevance(measure: str, depth: int | None) -> Floats:
@@ -223,10 +224,6 @@ def score_ranked(
                 distance = one.measure.removeprefix("GF-")
                 columns[measure_name(one.name, name, by_name)] = fairness(distance, name, one.depth)
     return columns
-
-
-def _page_shares(run: CutRankings, grouping: AttributeSet) -> Floats:
-    return grouping.shares[[grouping.place.get(page, -1) for page in run.pages]]
 
 
 def _topic_notes(levels: Mapping[str, object], topics: list[str], scored: list[str]) -> Iterator[str]:

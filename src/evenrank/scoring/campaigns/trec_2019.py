@@ -2,7 +2,8 @@
 
 A sequence of requests arrives, in which a query occurs many times; each time a system ranks the query's few candidates
 again. Utility is the mean over the requests, unfairness is that of the exposure which groups of authors get over all
-of them (Biega, Diaz, Ekstrand and Kohlmeier 2020).
+of them: no single ranking can be fair to everybody (Biega, Gummadi and Weikum 2018). The track compares the groups'
+shares of exposure with their shares of relevance (Biega, Diaz, Ekstrand and Kohlmeier 2020).
 """
 
 from __future__ import annotations
@@ -22,9 +23,8 @@ from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError
 from evenrank.io.faults import FaultLog
 from evenrank.io.runs import run_name
-from evenrank.measures.amortised import group_shares, l2_unfairness
 from evenrank.measures.cascade import expected_utility, stopping_with_patience
-from evenrank.measures.segments import Offsets, offsets_of, owners, sums
+from evenrank.measures.segments import Offsets, offsets_of, owners, sums, sums_at
 from evenrank.scoring.campaigns.campaign import (
     CampaignProtocol,
     CampaignRequest,
@@ -170,6 +170,25 @@ def score_run(
         if n_undefined := int(np.isnan(given[:, 0]).sum()):
             notes.append(f"{system}: {n_undefined:,} sequences expose no group, and have no unfairness")
     return SystemColumns(system, tuple(map(str, task.requests.sequences)), columns, tuple(shares))
+
+
+def group_shares(
+    weights: Floats, sequence: NDArray[np.intp], group: NDArray[np.intp], n_sequences: int, n_groups: int
+) -> Floats:
+    """Share of each group in the weights of each sequence; a row per sequence, NaN where nothing has a weight.
+
+    Each row of the input is a group of a ranked document: a group that a document has twice counts twice.
+    """
+    cells = sums_at(weights, sequence * n_groups + group, n_sequences * n_groups).reshape(n_sequences, n_groups)
+    whole = cells.sum(axis=1, keepdims=True)
+    shares = np.full_like(cells, np.nan)
+    np.divide(cells, whole, out=shares, where=whole > 0.0)
+    return shares
+
+
+def l2_unfairness(exposure: Floats, relevance: Floats) -> Floats:
+    """‖exposure − relevance‖₂ of each row: 0 where groups get the exposure that their relevance deserves."""
+    return np.asarray(np.linalg.norm(exposure - relevance, axis=-1), np.float64)
 
 
 def _group_distributions(

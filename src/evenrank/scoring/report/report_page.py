@@ -58,10 +58,10 @@ def page_html(
 ) -> str:
     """The whole page as text; it loads nothing from anywhere. `commands` are by run name."""
     sections = [_section(results, task, commands, attributes) for task in results.tasks]
-    n_runs = len(results.runs)
+    n_runs, n_topics = len(results.runs), len({topic for run in results.runs for topic in run.topics})
     values = {
         "title": escape(title),
-        "lead": f"{n_runs} run{'s' * (n_runs != 1)}, {_n_topics(results)} topics",
+        "lead": f"{n_runs} run{'s' * (n_runs != 1)}, {n_topics} topics",
         "protocol": escape(results.protocol.name),
         "groups": escape(results.groups),
         "summary": f"{escape(results.protocol.name)}: {escape(results.protocol.summary)}.",
@@ -160,10 +160,6 @@ def _care_section(said: Sequence[str]) -> str:
 def _by_attribute(table: Table, task: Task) -> str:
     label = f"Scores of the runs of task {task} by attribute"
     return f'<div class="scroll by-attribute" tabindex="0" role="region" aria-label="{label}">{html_of(table)}</div>'
-
-
-def _n_topics(results: Results) -> int:
-    return len({topic for run in results.runs for topic in run.topics})
 
 
 def _command(text: str) -> str:
