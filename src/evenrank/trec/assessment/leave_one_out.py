@@ -68,14 +68,9 @@ def unique_pages(pool: Pool, team: Collection[str]) -> dict[int, set[int]]:
     """Topic → pooled pages that only runs of `team` brought."""
     pages: dict[int, set[int]] = {}
     for entry in pool.pages:
-        if entry.runs and team_has_all(entry.runs, team):
+        if entry.runs and all(name in team for name in entry.runs):
             pages.setdefault(entry.topic, set()).add(entry.page)
     return pages
-
-
-def team_has_all(runs: Sequence[str], team: Collection[str]) -> bool:
-    """Whether no run outside `team` is among `runs`."""
-    return all(name in team for name in runs)
 
 
 def without_pages(topic: Topic, pages: Collection[int]) -> Topic:

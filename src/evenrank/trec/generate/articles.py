@@ -19,7 +19,7 @@ from evenrank.trec.generate import tables
 from evenrank.trec.generate.lexicon import Pattern, SyntheticCountry, make_lexicon
 from evenrank.trec.generate.names import unique_person, unique_place
 from evenrank.trec.generate.pages import BLOCK, N_ASPECTS, PageBlock
-from evenrank.trec.generate.plan import GENDERS, Plan
+from evenrank.trec.generate.plan import CONTINENTS, GENDERS, Plan
 from evenrank.trec.generate.prose import (
     Prose,
     Voice,
@@ -36,7 +36,6 @@ from evenrank.trec.generate.prose import (
     wikitext_table,
     with_articles,
 )
-from evenrank.trec.generate.themes import CONTINENTS
 from evenrank.wikipedia.annotate.quality import quality_models
 
 WIKI = "https://example.org/wiki/"

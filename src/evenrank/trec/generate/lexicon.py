@@ -13,8 +13,7 @@ from evenrank.trec.generate import tables
 from evenrank.trec.generate.names import person_names, place_names
 from evenrank.trec.generate.pages import N_ASPECTS
 from evenrank.trec.generate.picker import Picker, zipf_weights
-from evenrank.trec.generate.plan import Plan
-from evenrank.trec.generate.themes import CONTINENTS, Theme
+from evenrank.trec.generate.plan import CONTINENTS, Plan, Theme
 
 LINKED = 0.12
 """Part of the words of a theme that are links."""

@@ -13,8 +13,7 @@ from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.core.rng import derive
 from evenrank.trec.generate import tables
 from evenrank.trec.generate.picker import Picker
-from evenrank.trec.generate.plan import GENDERS, Plan
-from evenrank.trec.generate.themes import CONTINENTS
+from evenrank.trec.generate.plan import CONTINENTS, GENDERS, Plan
 
 BLOCK = 1024
 """Pages of a block; fixed, so that the result does not depend on how the work is shared out."""

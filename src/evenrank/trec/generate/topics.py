@@ -18,9 +18,9 @@ from evenrank.errors import EvenrankError
 from evenrank.trec.generate import tables
 from evenrank.trec.generate.articles import WIKI
 from evenrank.trec.generate.lexicon import Pattern
+from evenrank.trec.generate.plan import Theme
 from evenrank.trec.generate.prose import constant, make_sentence
 from evenrank.trec.generate.settings import GenerateSettings
-from evenrank.trec.generate.themes import Theme
 
 N_SYSTEMS = 13
 """Simulated systems that fill a pool; as many submitted to Task 1."""

@@ -53,10 +53,6 @@ def quality_counts(counts: PageCounts) -> tuple[int, ...]:
     )
 
 
-def _root_length(counts: QualityCounts) -> Floats:
-    return np.sqrt(counts.n_bytes)
-
-
 def _per_root_length(values: Floats, counts: QualityCounts) -> Floats:
     """Values over √bytes; 0 for an empty page."""
     return values / np.sqrt(np.maximum(counts.n_bytes, 1))
@@ -64,7 +60,7 @@ def _per_root_length(values: Floats, counts: QualityCounts) -> Floats:
 
 FEATURES: dict[str, Callable[[QualityCounts], Floats]] = {
     "log_length": lambda counts: np.log10(1 + counts.n_bytes),
-    "root_length": _root_length,
+    "root_length": lambda counts: np.sqrt(counts.n_bytes),
     "media": lambda counts: counts.n_media,
     "headings": lambda counts: counts.n_headings,
     "references": lambda counts: counts.n_references,

@@ -30,7 +30,7 @@ def run_on_spark(stage: Stage, store: WorkStore, session: SparkSession) -> None:
     position = store.position(stage.name)
     if position is None:
         return
-    folder = store.path.with_name(stage.name.replace(" ", "-"))
+    folder = store.path.with_name(f"batches-of-{stage.name.replace(' ', '-')}")
     if not (folder / "_SUCCESS").exists():
         read_stage(session, stage, folder)
     keep_results(stage, store, _results(folder, position.offset))

@@ -21,7 +21,7 @@ from evenrank.core.records import Article, Topic
 from evenrank.core.rng import derive
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError, input_error
-from evenrank.io.articles import ArticleFile, map_articles, open_articles
+from evenrank.io.articles import map_articles, open_articles
 from evenrank.io.atomic import atomic_folder
 from evenrank.io.corpus import Site, page_address
 from evenrank.io.faults import FaultLog
@@ -181,14 +181,11 @@ def _check(files: dict[str, Path | None], source: Source, api: str | None, setti
         faults.add(["no corpus (give the wiki's dump, or the address of its api.php)"])
     faults.add(_wrong_settings(settings))
     faults.raise_any()
+    missing = FaultLog()
     for path in files.values():
         if path is not None and not path.is_file():
-            faults.check(lambda path=path: _refuse_missing(path))  # type: ignore[misc]
-    faults.raise_any()
-
-
-def _refuse_missing(path: Path) -> None:
-    raise input_error(path, 0, "a folder" if path.is_dir() else "no such file", "name a file")
+            missing.add(path, 0, "a folder" if path.is_dir() else "no such file", "name a file")
+    missing.raise_if_any()
 
 
 def _wrong_settings(settings: TopicSettings) -> Iterator[str]:
@@ -242,7 +239,8 @@ def _read_files(files: dict[str, Path | None], source: Source, settings: TopicSe
         elif source == "categories":
             listed = category_projects(facts, reader, settings.depth)
     else:
-        article_ids = sorted_ids(_corpus_ids(opened, faults, workers))
+        batches = map_articles(_page_ids, opened, faults, label="pages", n_workers=workers)
+        article_ids = sorted_ids(page_id for batch in batches for page_id in batch.result)
     if faults.is_cut_off:
         faults.raise_if_any()
     faults.merge(orphans)
@@ -253,11 +251,6 @@ def _read_files(files: dict[str, Path | None], source: Source, settings: TopicSe
 
 def _page_ids(articles: tuple[Article, ...]) -> list[int]:
     return [article.page_id for article in articles]
-
-
-def _corpus_ids(opened: ArticleFile, faults: FaultLog, workers: int | None) -> Iterator[int]:
-    for batch in map_articles(_page_ids, opened, faults, label="pages", n_workers=workers):
-        yield from batch.result
 
 
 def choose_projects(projects: Sequence[Project], settings: TopicSettings) -> tuple[list[Project], dict[str, int]]:
