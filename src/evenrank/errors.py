@@ -128,7 +128,11 @@ class UnknownNameError(EvenrankError):
         self.name = name
         self.known = tuple(map(str, known))
         self.hint = hint
-        super().__init__(unknown_name(kind, name, self.known, hint))
+        near = closest(str(name), self.known)
+        shown = ", ".join(self.known[:MAX_CHOICES]) + (", …" if len(self.known) > MAX_CHOICES else "")
+        text = f"unknown {kind} {str(name)[:200]!r}; choose from {shown or '(none)'}"
+        text += f"; did you mean {near!r}?" if near else ""
+        super().__init__(text + (f" ({hint})" if hint else ""))
 
 
 class WrongTypeError(EvenrankError, TypeError):
@@ -256,17 +260,6 @@ def load_extra(module: str, need: str, extra: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(need, extra) from error
-
-
-def unknown_name(kind: str, name: object, known: Iterable[object], hint: str = "") -> str:
-    """`unknown KIND 'name'; choose from …`, with the nearest known name where one is near."""
-    names = [str(one) for one in known]
-    near = closest(str(name), names)
-    shown = ", ".join(names[:MAX_CHOICES]) + (", …" if len(names) > MAX_CHOICES else "")
-    text = f"unknown {kind} {str(name)[:200]!r}; choose from {shown or '(none)'}"
-    if near:
-        text += f"; did you mean {near!r}?"
-    return text + (f" ({hint})" if hint else "")
 
 
 def closest(name: str, known: Iterable[str]) -> str:

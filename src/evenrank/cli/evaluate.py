@@ -17,6 +17,7 @@ from evenrank.cli.scoring_options import (
     DEPTHS,
     JUDGMENTS,
     ScoringOptions,
+    attention_option,
     open_judged,
     scoring_options,
     uncertainty_options,
@@ -31,10 +32,6 @@ from evenrank.scoring.tables import Table, text_of
 from evenrank.trec.collection import Collection
 from evenrank.trec.judged_pages import SCOPES
 
-ATTENTION_HELP = (
-    "How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade) or "
-    "table:FILE, a weight per line.  [default: log]"
-)
 FIGURE_HELP = "Draw the curves of --depths or the intervals of --uncertainty, too (.pdf, .png, .svg)."
 SENSITIVITY_HELP = "The main measure under variants: blend of the target, unknown pages, judged pages, wrong groups."
 BOUNDS_HELP = (
@@ -47,7 +44,7 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 @click.command("evaluate")
 @click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@scoring_options(*DEPTHS, click.option("--attention", metavar="MODEL", help=ATTENTION_HELP))
+@scoring_options(*DEPTHS, attention_option("log"))
 @measures_option("Measures in place of the usual ones", or_all=True)
 @click.option("--attributes", is_flag=True, help="Score each dimension alone, each set, and all together.")
 @click.option("--depths", metavar="N,N,…|auto", help="nDCG, AWRF and Score of Task 1 runs at these depths.")

@@ -11,7 +11,7 @@ import click
 import evenrank
 from evenrank.cli.options import SEED, ModelOptions, SparkOptions, model_options, settings_option, spark_options
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
-from evenrank.cli.scoring_options import protocol_option
+from evenrank.cli.scoring_options import attention_option, protocol_option
 from evenrank.cli.talk import say, warn
 from evenrank.errors import EvenrankError
 from evenrank.parallel import n_cores
@@ -37,12 +37,7 @@ TARGET = click.option(
     help="Where the target comes from: half the candidates by relevance and half the world, the candidates alone, "
     "equal shares, the world, or a table of groups and shares.",
 )
-ATTENTION = click.option(
-    "--attention",
-    metavar="MODEL",
-    help="How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade) "
-    "or table:FILE, a weight per line.  [default: the protocol's]",
-)
+ATTENTION = attention_option("the protocol's")
 WORKERS = click.option(
     "--workers",
     type=click.IntRange(min=1),

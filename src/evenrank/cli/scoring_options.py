@@ -29,6 +29,13 @@ def protocol_option(what: str = "Set of scoring choices.") -> Decorator[Any]:
     return click.option("--protocol", type=NameIn("protocol", PROTOCOLS), default=DEFAULT_PROTOCOL, help=what)
 
 
+def attention_option(default: str) -> Decorator[Any]:
+    """Add `--attention`, a model of how people read."""
+    models = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade) or table:FILE"
+    help_text = f"How people read: {models}, a weight per line.  [default: {default}]"
+    return click.option("--attention", metavar="MODEL", help=help_text)
+
+
 def open_judged(folder: Path, judgments: Path | str | None) -> Collection:
     """The collection in a folder; with a judgments file, with the judgments of that file, whose state is noted."""
     from evenrank.trec.collection import Collection

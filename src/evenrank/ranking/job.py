@@ -136,10 +136,10 @@ class RankingJob:
 
     def prepare(self, topic_id: int) -> Prepared | None:
         """What the policy is given for a topic; None when the source found nothing."""
-        divided = self._divided(topic_id)
-        return self._prepare(topic_id, self._found(self.topic(topic_id)) if divided is None else divided.found)
+        return self._prepare(topic_id, self._divided(topic_id))
 
-    def _prepare(self, topic_id: int, found: Found) -> Prepared | None:
+    def _prepare(self, topic_id: int, divided: DividedPages | None) -> Prepared | None:
+        found = self._found(self.topic(topic_id)) if divided is None else divided.found
         if not len(found):
             return None
         task, needs = self.request.task, self.policy
@@ -189,7 +189,7 @@ class RankingJob:
     def rank(self, topic_id: int) -> TopicRankings:
         """The rankings of one topic; empty when the source found nothing."""
         divided = self._divided(topic_id)
-        prepared = self.prepare(topic_id) if divided is None else self._prepare(topic_id, divided.found)
+        prepared = self._prepare(topic_id, divided)
         if prepared is None:
             return TopicRankings(topic_id, np.empty((self.request.n_rankings, 0), np.int32), {}, 0)
         ranked = self.rank_prepared(prepared)
