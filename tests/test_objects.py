@@ -152,6 +152,8 @@ def test_an_engine(collection: Path, tmp_path: Path) -> None:
     assert found == evenrank.search(collection, "river")
     ranked = [evenrank.rank(opened, policy="relevance", workers=workers).run for workers in (1, 2)]
     assert ranked[0].pages.tolist() == ranked[1].pages.tolist()
+    tuned = [evenrank.tune(one, backwards, budget=1, workers=2) for one in (opened, collection)]
+    assert tuned[0].value == tuned[1].value
     assert evenrank.build_index(opened, n_threads=1).statistics().n_pages
     with pytest.raises(UnknownNameError, match="unknown engine 'elsewhere:"):
         evenrank.search(folder, "river")

@@ -47,7 +47,7 @@ def test_conditions_change_the_hidden_dimension_alone(collection: Collection) ->
 
 
 def test_what_is_not_known_costs_policies_that_use_it(collection: Collection) -> None:
-    found = evenrank.information(collection, 2, policies=("optimal", "relevance"), rates=(1.0,))
+    found = evenrank.information(collection, 2, policies=("optimal", evenrank.POLICIES["relevance"]), rates=(1.0,))
     rows = {(row["policy"], row["gender"]): row for row in found.rows()}
     assert rows["optimal", "known"]["cost"] == 0.0
     assert rows["optimal", "undisclosed 100%"]["EE-L"] != rows["optimal", "known"]["EE-L"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -121,6 +121,35 @@ def test_tables_and_a_collection_give_the_same_numbers(made: dict[str, Made], ca
     ours = evenrank.score(rankings, given.groups, given.relevant, k=DEPTH, **read).runs[0]
     groups = ",".join(chosen.dimensions)
     theirs = evenrank.evaluate(given.collection, run, "paper-2021", groups, **read, **PROTOCOL).runs[0]
+    for topic, scores in theirs.topics.items():
+        own, found = ({name: values[name] for name in names} for values in (ours.queries[topic], scores))
+        assert own == pytest.approx(found, abs=1e-9, nan_ok=True), topic
+
+
+@pytest.mark.parametrize("missing", ["skip", "empty"])
+@pytest.mark.parametrize(("case", "task"), [("pages of several groups", 1), ("intersections and several groups", 2)])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10_000))
+def test_short_rankings_and_unanswered_queries_count_alike(
+    made: dict[str, Made], case: str, task: Task, missing: Literal["skip", "empty"], seed: int
+) -> None:
+    given, rng = made[case], np.random.default_rng(seed)
+    answered = [topic for topic in given.relevant if topic != 1 + seed % N_TOPICS]
+    rankings = {
+        topic: [
+            (rng.permutation(N_PAGES)[: rng.integers(1, DEPTH + 1)] + 1).tolist() for _ in range(1 if task == 1 else 3)
+        ]
+        for topic in answered
+    }
+    run = Run.from_rankings(
+        "run", task, [(t, n + 1, np.array(r, np.int32)) for t, many in rankings.items() for n, r in enumerate(many)]
+    )
+    names = [measure.name for measure in MEASURES.builtin.values() if task in measure.tasks]
+    ours = evenrank.score(rankings, given.groups, given.relevant, k=DEPTH, measures=names, missing=missing).runs[0]
+    protocol = PROTOCOL | {"missing_topic": "empty" if missing == "empty" else "skipped"}
+    groups = ",".join(CASES[case].dimensions)
+    theirs = evenrank.evaluate(given.collection, run, "paper-2021", groups, measures=names, **protocol).runs[0]
+    assert set(ours.queries) == set(theirs.topics) == set(given.relevant if missing == "empty" else answered)
     for topic, scores in theirs.topics.items():
         own, found = ({name: values[name] for name in names} for values in (ours.queries[topic], scores))
         assert own == pytest.approx(found, abs=1e-9, nan_ok=True), topic

@@ -100,6 +100,8 @@ class CollectionData:
     protocol: str | Protocol = DEFAULT_PROTOCOL
     target: Target = field(default="track", hash=False)
     model: str = "untrained"
+    engine: object = None
+    """The `EngineKind` that opens its index, where no entry point names it."""
 
     def queries(self, split: Split) -> list[str]:
         topics = Collection.open(self.path).topics
@@ -137,7 +139,7 @@ class CollectionData:
 @lru_cache(maxsize=MOST_PREPARED)
 def _prepared(fingerprint: str, data: CollectionData) -> PreparedTopics:
     """The topics of a collection, prepared once in each process; another fingerprint is another collection."""
-    collection = Collection.open(data.path)
+    collection = Collection.open(data.path, engine=data.engine)
     return PreparedTopics(collection, data.task, protocol=data.protocol, target=data.target, model=data.model)
 
 

@@ -286,8 +286,8 @@ def tune(
     if isinstance(data, OwnData):
         chosen: StudyData = data
     else:
-        path = data.path if isinstance(data, Collection) else Path(data)
-        chosen = CollectionData(path, task, str(path), protocol, target, model)
+        path, engine = (data.path, data.engine) if isinstance(data, Collection) else (Path(data), None)
+        chosen = CollectionData(path, task, str(path), protocol, target, model, engine)
     named = listed_measures(measures)
     known = (str(as_measure(one, chosen.task)) if isinstance(one, str) else one for one in named)
     asked = TuneTask(

@@ -91,7 +91,9 @@ def table_columns(table: ItemTable, items: Vocabulary, faults: Faults) -> dict[s
     others = {key: values for key, values in table.columns.items() if key != column}
     _check_twice(table, encoded, ids, faults)
     if others and all(_are_shares(values) for values in others.values()):
-        return {"group": _wide_shares(table, others, encoded, faults)}
+        is_one = len(others) == 1  # shares of a single group would say nothing
+        if not (is_one and all(map(_are_codes, others.values()))):
+            return {"group": _wide_shares(table, others, encoded, faults)}
     return {key: _names(values, encoded, table, key, faults) for key, values in others.items()}
 
 
@@ -108,6 +110,14 @@ def _are_shares(values: Any) -> bool:
     except ValueError:
         return False
     return any("." in one for one in values.tolist())
+
+
+def _are_codes(values: Any) -> bool:
+    """Whether a column of numbers that would be shares has whole ones only, as pandas writes codes of groups of which
+    some are missing."""
+    numbers = np.asarray(values, np.float64)
+    known = numbers[~np.isnan(numbers)]
+    return bool(len(known) and np.isfinite(known).all() and (known == np.floor(known)).all())
 
 
 def _is_number(text: object) -> bool:

@@ -22,7 +22,7 @@ from evenrank.core.rng import derive
 from evenrank.core.settings import Settings
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
-from evenrank.policies.registry import make_policy
+from evenrank.policies.registry import PolicyEntry, make_policy
 from evenrank.progress import track
 from evenrank.ranking.job import RankingJob
 from evenrank.ranking.make_job import RankOptions, make_job
@@ -134,7 +134,7 @@ def information(
     task: Task = 2,
     *,
     hidden: str = "gender",
-    policies: Sequence[str] = (),
+    policies: Sequence[str | PolicyEntry] = (),
     rates: Sequence[float] = (0.2, 0.5),
     topics: TopicChoice = "eval",
     protocol: str | Protocol = DEFAULT_PROTOCOL,
@@ -145,12 +145,13 @@ def information(
 
     `hidden` is a dimension of the collection. Systems have it as it is (known), not at all (masked), unknown for a
     share `rates` of the pages (undisclosed; the systems know that share or do not), or exchanged among pages for such
-    a share (wrong). Policies may carry settings: `optimal:fairness=2`.
+    a share (wrong). Policies are objects or names, which may carry settings: `optimal:fairness=2`.
     """
     opened = as_collection(collection)
-    names = tuple(policies) or COMPARED[task]
+    compared = {one if isinstance(one, str) else one.name: one for one in policies or COMPARED[task]}
+    names = tuple(compared)
     known = opened.default_groups(("geography", "gender"))
-    _check(task, names, hidden, known, rates)
+    _check(task, tuple(compared.values()), hidden, known, rates)
     topic_ids = choose_topics(opened, topics)
     scores: dict[str, dict[str, tuple[float, float]]] = {name: {} for name in names}
     by_topic: dict[str, dict[str, dict[int, float]]] = {name: {} for name in names}
@@ -160,7 +161,7 @@ def information(
         base = _job(opened, condition, task, seen, hidden, protocol, settings, seed)
         prepared = [found for found in map(base.prepare, topic_ids) if found is not None]
         for name in names:
-            job = replace(base, policy=make_policy(name, task)).learned()
+            job = replace(base, policy=make_policy(compared[name], task)).learned()
             run = run_from_topics(job, name, map(job.rank_prepared, prepared))
             scored = evaluate(opened, run, protocol, min_tier=0)[name].topics
             ids = [found.candidates.topic_id for found in prepared if found.candidates.topic_id in scored]
@@ -221,7 +222,9 @@ def _mean(topics: Sequence[Mapping[str, float]], measure: str) -> float:
     return float(np.mean([next(value for key, value in one.items() if key.startswith(measure)) for one in topics]))
 
 
-def _check(task: Task, policies: Sequence[str], hidden: str, known: Sequence[str], rates: Sequence[float]) -> None:
+def _check(
+    task: Task, policies: Sequence[str | PolicyEntry], hidden: str, known: Sequence[str], rates: Sequence[float]
+) -> None:
     """All that is wrong with what was asked for, at once."""
     faults = [] if task in (1, 2) else [f"task is {task!r} (give 1 or 2)"]
     if hidden not in known:
@@ -229,9 +232,9 @@ def _check(task: Task, policies: Sequence[str], hidden: str, known: Sequence[str
     elif len(known) < 2:
         faults.append(f"{hidden} is the only dimension, so nothing would be left to be fair about")
     faults += [f"rate is {rate:g}, but must be above 0 and at most 1" for rate in rates if not 0.0 < rate <= 1.0]
-    for name in policies:
+    for policy in policies:
         try:
-            make_policy(name, task)
+            make_policy(policy, task)
         except EvenrankError as error:
             faults.append(str(error))
     if faults:
