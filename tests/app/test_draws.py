@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from evenrank.app.articles.candidates import find_for, question_limits
-from evenrank.app.articles.on_subject import LEAST, are_on_subject
+from evenrank.app.articles.on_subject import are_on_subject, least_chance
 from evenrank.app.articles.source import Source
 from evenrank.app.request.question import Question
 from evenrank.app.request.question_form import wider_fields
@@ -220,8 +220,9 @@ def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: P
     near = found.scores >= 0.15 * found.scores.max()
     shares = found.scores / found.scores.max()
     engine = state.source.model().engine
-    kept = near & (are_on_subject(engine, question.topic(), found.page_ids, np.where(near, shares, 0.0)) >= LEAST)
-    kept &= np.logical_and.reduce(list(question_limits(state, question, found.page_ids, None).values()))
+    chances = are_on_subject(engine, question.topic(), found.page_ids, np.where(near, shares, 0.0))
+    within = np.logical_and.reduce(list(question_limits(state, question, found.page_ids, None).values()))
+    kept = near & within & (chances >= least_chance(chances[within]))
     assert set(find_for(state, question, 2).candidates.page_ids.tolist()) == set(found.page_ids[kept].tolist())
     search = make_search(state, question)
     assert 0 < len(search.page_ids) <= kept.sum() < len(found)

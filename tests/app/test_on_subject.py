@@ -11,7 +11,7 @@ import pytest
 
 from evenrank.app.articles.asked_subject import asked_by, places_in, with_keywords
 from evenrank.app.articles.candidates import find_matches
-from evenrank.app.articles.on_subject import DOUBTFUL, LEAST, ReadPage, evidence_of, least_chance, probability
+from evenrank.app.articles.on_subject import DOUBTFUL, ENOUGH, LEAST, ReadPage, evidence_of, least_chance, probability
 from evenrank.app.request.question import Question
 from evenrank.app.state import AppState, open_state
 from evenrank.core.records import Topic
@@ -127,9 +127,9 @@ def test_what_an_article_says_of_itself_decides(title: str, on: tuple[str, str],
     assert is_on >= LEAST > is_off
 
 
-def test_whatever_is_likely_is_listed_and_else_the_best() -> None:
-    assert least_chance(np.array([0.2, 0.9, LEAST])) == LEAST
-    assert least_chance(np.array([0.2, 0.6, 0.55])) == DOUBTFUL
+def test_few_likely_articles_are_joined_by_less_likely_ones() -> None:
+    assert least_chance(np.array([0.2, *[LEAST] * ENOUGH])) == LEAST
+    assert least_chance(np.array([0.2, 0.9, LEAST])) == DOUBTFUL
     assert least_chance(np.array([0.2, 0.3])) == 0.3
 
 

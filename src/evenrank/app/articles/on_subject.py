@@ -45,8 +45,8 @@ WEIGHTS_FILE = files("evenrank.app.articles").joinpath("on_subject_weights.toml"
 WEIGHTS: dict[str, Any] = tomllib.loads(WEIGHTS_FILE.read_text("utf-8"))
 LEAST: float = WEIGHTS["least"]
 """Probability from which on an article is about a subject."""
-DOUBTFUL = 0.5
-"""The same where no article is as likely."""
+DOUBTFUL, ENOUGH = 0.65, 20
+"""The same where fewer articles than these are as likely."""
 MOST_READ = 300
 """Articles that are read, the best matches; the others are left out, so that a broad subject costs no more."""
 N_LETTERS = 1000
@@ -347,9 +347,9 @@ def are_on_subject(
 
 
 def least_chance(chances: Floats) -> float:
-    """The probability from which on articles are listed: a lower one where none is as likely, and at least the best."""
-    best = float(chances.max(initial=0.0))
-    return LEAST if best >= LEAST else min(DOUBTFUL, best)
+    """The probability from which on articles are listed: a lower one where few are as likely, and at least the best."""
+    has_enough = (chances >= LEAST).sum() >= ENOUGH
+    return LEAST if has_enough else min(DOUBTFUL, float(chances.max(initial=0.0)))
 
 
 def _name_place(engine: Engine, asked: Asked, page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
