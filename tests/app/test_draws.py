@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from evenrank.app.articles.candidates import find_for, question_limits
+from evenrank.app.articles.on_subject import are_on_subject, least_chance
 from evenrank.app.articles.source import Source
 from evenrank.app.request.question import Question
 from evenrank.app.request.question_form import wider_fields
@@ -39,7 +40,6 @@ from evenrank.core.records import Run
 from evenrank.measures.expected_exposure import ee_loss
 from evenrank.policies.optimal import Optimal
 from evenrank.ranking.subject import are_articles
-from evenrank.retrieval.query.evidence import find_evidence
 from evenrank.scoring.ranked_pages import scored_pages
 from evenrank.trec.collection import Collection
 from tests.app.conftest import client_of, posted
@@ -211,18 +211,18 @@ def test_articles_that_need_more_work_come_first(state: AppState) -> None:
 
 
 def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: Path) -> None:
-    """Only pages with a keyword that match well beside the best one are candidates, however few they are."""
+    """Only pages that are likely about the subject and match well beside the best one are candidates, however few."""
     settings = WebSettings(store=tmp_path / "floor.sqlite")
     assert settings.relevance_floor == 0.15
     state = open_state(generated.path, settings)
     question = Question("Chess", ("chess", "pawns", "players", "game"))
     found = state.learned().source.find(question.topic())
-    titles = state.collection.titles_of(found.page_ids.tolist())
-    evidence = find_evidence(state.source.model().engine, question.topic(), found.page_ids, titles)
-    matches_well = found.scores >= 2 * 0.15 * found.scores.max()
-    is_about = (evidence.in_lead | (evidence.in_text & matches_well)) & evidence.is_confirmed
-    kept = is_about & (found.scores >= 0.15 * found.scores.max())
-    kept &= np.logical_and.reduce(list(question_limits(state, question, found.page_ids, None).values()))
+    near = found.scores >= 0.15 * found.scores.max()
+    shares = found.scores / found.scores.max()
+    engine = state.source.model().engine
+    chances = are_on_subject(engine, question.topic(), found.page_ids, np.where(near, shares, 0.0))
+    within = np.logical_and.reduce(list(question_limits(state, question, found.page_ids, None).values()))
+    kept = near & within & (chances >= least_chance(chances[within]))
     assert set(find_for(state, question, 2).candidates.page_ids.tolist()) == set(found.page_ids[kept].tolist())
     search = make_search(state, question)
     assert 0 < len(search.page_ids) <= kept.sum() < len(found)

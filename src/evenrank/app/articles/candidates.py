@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.app.articles.asked_subject import with_keywords
 from evenrank.app.articles.collection_view import USUAL, dimensions_of, is_about_one_gender, masks_of_rows
 from evenrank.app.articles.kept import Once, kept_record
-from evenrank.app.articles.on_subject import about_place, about_subject, asked_by, with_keywords
+from evenrank.app.articles.on_subject import are_on_subject, least_chance
 from evenrank.app.articles.user_articles import SourceError, UserArticles, combine_sources
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.budget import kinds_fault
@@ -30,16 +31,16 @@ from evenrank.ranking.build import (
 )
 from evenrank.ranking.job import Prepared, RankingJob, full_request
 from evenrank.ranking.sources import Found, SearchSource, Session, calibrate_source
-from evenrank.ranking.subject import keep_to_subject, word_matches
+from evenrank.ranking.subject import are_articles, keep_to_subject, word_matches
 from evenrank.retrieval.engine.engines import index_folder
-from evenrank.retrieval.engine.protocol import Restriction
+from evenrank.retrieval.engine.protocol import Engine, Restriction
 from evenrank.retrieval.learn.calibration import Calibration
 from evenrank.retrieval.learn.relevant_count import CountModel
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
 from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.retrieval.query.evidence import Reasons, find_reasons
 from evenrank.retrieval.query.marks import Marks, search_with_marks
-from evenrank.retrieval.query.topic_query import build_terms, topic_words
+from evenrank.retrieval.query.topic_query import ENGLISH, build_terms, topic_words
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, probabilities
 from evenrank.retrieval.training_pages import list_settings, own_group_counts, read_training_pages
 from evenrank.trec.arrays import names_at
@@ -55,6 +56,8 @@ that of a brought article and certainty; a convention."""
 BROUGHT = 0.5
 """Probability that an article belongs to the project which somebody brought, before its words are looked at."""
 
+SMALLEST = 1e-9
+"""What the best match is at least, so that all can be shares of it."""
 FEW_BIOGRAPHIES = 0.05
 """Share of the relevance below which the biographies of a subject are no reason to count gender: of forty real
 subjects, places and things have up to 0.04, and others from 0.05 on."""
@@ -212,7 +215,8 @@ def _find_matches(
     }
     left_out = count_excluded(limits) if is_own else {}
     n_estimated = float(found.relevance[limits["marked"]].sum())
-    found = limited = found.take(np.flatnonzero(np.logical_and.reduce(list(limits.values()))))
+    everything, is_within = found, np.flatnonzero(np.logical_and.reduce(list(limits.values())))
+    found = limited = found.take(is_within)
     if not len(found):
         text = Message("No article that matches is of these classes, this size and this importance. Widen the range.")
         raise NothingFoundError({"best": text})
@@ -222,9 +226,9 @@ def _find_matches(
             reasons = find_reasons(state.source.model().engine, question.topic(), found.page_ids)
     else:
         model, topic, floor = state.source.model(), topic_of(state, question), state.settings.relevance_floor
-        found, reasons = on_subject(
-            state.collection, model, topic, found, floor, marks.relevant, is_title_alone=not question.keywords
-        )
+        matches = word_matches(model, topic, everything)
+        matches = matches[is_within] / max(float(matches.max(initial=0.0)), SMALLEST)
+        found, reasons = on_subject(state.collection, model.engine, topic, found, matches, floor, marks.relevant)
     question = fit_to_subject(state, question, task, found, is_own)
     settings = build_settings(state, question, task, is_own)
     if question.n_relevant and n_estimated:
@@ -244,40 +248,37 @@ def _find_matches(
 
 
 def topic_of(state: AppState, question: Question) -> Topic:
-    """What is searched for: the question's words, or those of the field that its title names."""
-    return with_keywords(question.topic(), state.collection.manifest.language)
+    """What is searched for: the question's words, and others for the place and the field that its title names."""
+    return with_keywords(question.topic(), state.source.model().engine)
 
 
 def on_subject(
     collection: Collection,
-    model: RelevanceModel,
+    engine: Engine,
     topic: Topic,
     found: Found,
+    matches: Floats,
     floor: float,
     always: Sequence[int],
-    *,
-    is_title_alone: bool,
 ) -> tuple[Found, Reasons]:
     """The pages that are about a subject, with reasons; a floor of 0 leaves out nothing but pages that are no articles.
 
-    Pages of `always` are about it whatever they say. Keywords say what belongs to a subject; without them, its title is
-    taken at its word.
+    `matches` are shares of the best match of all (`word_matches`). Pages of `always` are about it whatever they say.
+    English tells by the evidence of each page; in other languages words tell.
     """
-    matches, engine = word_matches(model, topic, found), model.engine
-    is_strict = is_title_alone and floor > 0
-    of_place = about_place(engine, topic, found.page_ids) if is_strict else None
-    is_sure = of_place is not None and not asked_by(topic).is_of_gender
-    sure = (*always, *(of_place.tolist() if is_sure and of_place is not None else ()))
-    found, reasons, _ = keep_to_subject(collection, engine, topic, found, matches, floor, always=sure)
-    if not is_strict:
-        return found, reasons
-    if of_place is None:
-        classes = names_at(collection.classes, collection.rows_of(found.page_ids))
-        is_about = about_subject(engine, topic, found.page_ids, classes)
-    else:
-        is_about = np.isin(found.page_ids, of_place)
-    kept = np.flatnonzero(is_about | np.isin(found.page_ids, always))
-    return found.take(kept), reasons.at(kept)
+    if floor <= 0 or engine.layout.language != ENGLISH:
+        return keep_to_subject(collection, engine, topic, found, matches, floor, always=always)[:2]
+    near = np.flatnonzero(matches >= floor * matches.max(initial=0.0))
+    classes = names_at(collection.classes, collection.rows_of(found.page_ids[near]))
+    chances = np.zeros(len(found))
+    chances[near] = are_on_subject(engine, topic, found.page_ids[near], matches[near], classes)
+    chances[np.isin(found.page_ids, always)] = 1.0
+    chances[~are_articles(collection.titles_of(found.page_ids.tolist()))] = 0.0
+    if not chances.any():  # no article names the place
+        return keep_to_subject(collection, engine, topic, found, matches, floor, always=always)[:2]
+    kept = np.flatnonzero(chances >= least_chance(chances))
+    found = replace(found, relevance=found.relevance * chances).take(kept)
+    return found, find_reasons(engine, topic, found.page_ids)
 
 
 def find_by_words(

@@ -190,14 +190,14 @@ def are_of_kind(
 
     def having(names: Collection[str]) -> NDArray[np.bool_]:
         forms = frozenset(form for name in names for form in number_forms(name))
-        return np.array([_is_of_kind(forms, *page) for page in pages], bool)
+        return np.array([is_of_kind(forms, *page) for page in pages], bool)
 
-    is_of_kind = having(kinds)
+    are_kind = having(kinds)
     if own in kinds and not names_people(own):
         is_own = having({own})
-        if is_own.sum() >= max(FEWEST_OWN, OWN_SHARE * is_of_kind.sum()):
+        if is_own.sum() >= max(FEWEST_OWN, OWN_SHARE * are_kind.sum()):
             return is_own
-    return is_of_kind
+    return are_kind
 
 
 def asks_for_people(topic: Topic, engine: Engine) -> bool:
@@ -212,9 +212,7 @@ LEAST_COMPOUND = 5
 """Letters that a kind must have to be found at the end of a longer word."""
 
 
-def _is_of_kind(
-    forms: frozenset[str], title: str, opening: str, is_person: bool, classes: tuple[str, ...] = ()
-) -> bool:
+def is_of_kind(forms: frozenset[str], title: str, opening: str, is_person: bool, classes: tuple[str, ...] = ()) -> bool:
     """Whether the first sentence says so, or the title with its first or last word, or a class with its last word; of a
     person, only what they are. A stratovolcano is a volcano."""
     if BIOGRAPHY in forms:

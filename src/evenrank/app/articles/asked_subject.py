@@ -1,0 +1,257 @@
+"""What a title asks for, in parts: a place, women or men, the past, and the subject itself; English only.
+
+"Women's football in Brazil" asks for a place, for women and for football; "History of Mexico" for a place and the past.
+Fields of life such as cinema have words of their own in `on_subject.toml`: films, directors and actors are cinema.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple
+
+from evenrank.core.records import Topic
+from evenrank.retrieval.engine.protocol import Engine
+from evenrank.retrieval.query.confirmation import forms_of_name
+from evenrank.retrieval.query.past import GONE, HISTORY
+from evenrank.retrieval.query.people import NOT_A_PLURAL, names_people
+from evenrank.retrieval.query.topic_query import ENGLISH, gender_words, singular, split_words
+from evenrank.retrieval.word_lists import lines_of, word_list
+from evenrank.wikipedia.annotate.geography import countries
+
+CHOSEN: dict[str, Any] = tomllib.loads(files("evenrank.app.articles").joinpath("on_subject.toml").read_text("utf-8"))
+LONGEST_NAME = 6
+"""Words of the longest name of a place."""
+N_FORMS = 2
+"""Words for a place that are searched for."""
+LEAST_BEGINNING = 5
+"""Letters with which words begin that are taken for forms of each other."""
+
+Sort = Literal["people", "thing", "field", "topic"]
+"""What a subject is: a kind of people, a kind of thing, a field of life, or whatever else."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """Alternatives, of which a text must have one: words in the singular, and beginnings and ends of words."""
+
+    whole: frozenset[str]
+    beginnings: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+
+    def among(self, words: Collection[str]) -> bool:
+        """Whether any of these words, in the singular, is one of them."""
+        if not self.whole.isdisjoint(words):
+            return True
+        return bool(self.beginnings or self.ends) and any(
+            word.startswith(self.beginnings) or (word.endswith(self.ends) and "_" not in word) for word in words
+        )
+
+
+@cache
+def word_choice(text: str) -> Words:
+    """A line of a word list: words, and beginnings that a star marks."""
+    parts = text.split()
+    return Words(
+        frozenset(part for part in parts if not part.endswith("*")),
+        tuple(part[:-1] for part in parts if part.endswith("*")),
+    )
+
+
+_COMPOUND = re.compile(
+    rf"\b(?:{'|'.join(CHOSEN['compounds'])})"
+)  # in lower case: ignoring case takes five times as long
+
+
+def joined(text: str) -> str:
+    """A text in small letters, where compounds that mean something else than their last word are one: table_tennis."""
+    return _COMPOUND.sub(lambda found: re.sub(r"\W+", "_", found[0]), text.lower())
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text; table_tennis is one of them."""
+    return split_words(joined(text))
+
+
+@cache
+def forms_of(word: str) -> Words:
+    """A word with what begins like it: `vaccine` beside `vaccination`."""
+    word = singular(word)
+    beginning = word[: max(LEAST_BEGINNING, len(word) - (5 if word.endswith("ation") else 3))]
+    adherents = {word[:-3], f"{word[:-3]}ist"} if word.endswith("ism") else set()
+    return Words(frozenset({word, *adherents}), (beginning,) if len(beginning) >= LEAST_BEGINNING else ())
+
+
+class Field(NamedTuple):
+    """What an article says that is of a subject."""
+
+    sort: Sort
+    words: Words
+    people: Words
+    """What biographies say."""
+    others: Words = Words(frozenset())
+    """What is not of it, even with one of its words: a song about politics."""
+    search: tuple[str, ...] = ()
+    """What is searched for if nobody gives keywords."""
+
+
+@cache
+def known_fields() -> Mapping[str, Field]:
+    """The fields of the list, by each of their names."""
+    return {
+        name: Field(
+            one.get("sort", "field"),
+            word_choice(one["words"]),
+            word_choice(one.get("people", one["words"])),
+            word_choice(one.get("others", "")),
+            tuple(one["search"]),
+        )
+        for one in CHOSEN["field"].values()
+        for name in one["names"].split()
+    }
+
+
+def field_of(word: str) -> Field:
+    """The field that a word of a title names: one of the list, or whatever has the word."""
+    known = known_fields()
+    if found := known.get(word) or known.get(singular(word)):
+        return found
+    single = singular(word)
+    if names_people(word) or single in CHOSEN["people"].split():
+        return Field("people", Words(frozenset({single})), Words(frozenset({single})))
+    called_after = word_choice(CHOSEN["things_called_after"])
+    if single != word and not NOT_A_PLURAL.search(word):
+        kind = Words(frozenset({single}), ends=(single,) if len(single) >= LEAST_BEGINNING else ())
+        return Field("thing", kind, kind)
+    return Field("topic", forms_of(word), forms_of(word), called_after)
+
+
+@cache
+def places() -> Mapping[str, str]:
+    """Places by their names and adjectives; other names that have one of these in them belong to no place."""
+    known = {place: tuple(forms) for place, forms in CHOSEN["place"].items()}
+    names = [" ".join(split_words(country.name)) for country in countries().values()]
+    for name in [*names, *(line.split()[0] for line in lines_of("adjectives_of_places"))]:
+        *before, last = name.split()
+        known.setdefault(name, tuple(" ".join([*before, form]) for form in forms_of_name(last)))
+    chosen_last = sorted(known.items(), key=lambda item: item[0] in CHOSEN["place"])
+    return dict.fromkeys(CHOSEN["other"], "") | {form: place for place, forms in chosen_last for form in forms}
+
+
+@cache
+def _first_words() -> frozenset[str]:
+    return frozenset(form.split()[0] for form in places())
+
+
+class Named(NamedTuple):
+    """A name of a place in a text."""
+
+    form: str
+    place: str
+    begin: int
+    end: int
+
+
+def places_in(words: Sequence[str]) -> Iterator[Named]:
+    """Names of places among words, the longest at each of them."""
+    end, known, first = 0, places(), _first_words()
+    for begin, word in enumerate(words):
+        if begin < end or word not in first:
+            continue
+        for n in range(min(LONGEST_NAME, len(words) - begin), 0, -1):
+            form = " ".join(words[begin : begin + n])
+            if form in known:
+                end = begin + n
+                yield Named(form, known[form], begin, end)
+                break
+
+
+class Asked(NamedTuple):
+    """What a title asks for, and its keywords."""
+
+    place: str
+    """Empty where it names none."""
+    forms: frozenset[str]
+    """Names and adjectives of the place."""
+    of_gender: tuple[str, ...]
+    """Words for those whom it asks for, women or men, pronouns last; none where it asks for neither."""
+    is_past: bool
+    words: tuple[str, ...]
+    """The words of the subject itself, of which the last says what sort it is; none in "History of Mexico"."""
+    fields: tuple[Field, ...]
+    """Beside the words."""
+    keywords: tuple[frozenset[str], ...]
+    """Words of each keyword, in the singular; those that the title has or that name its place are left out."""
+
+    @property
+    def sort(self) -> Sort:
+        """What the subject is."""
+        return self.fields[-1].sort if self.fields else "topic"
+
+
+def asked_by(topic: Topic) -> Asked:
+    """What the title of a topic asks for."""
+    return _asked_by(topic.title, tuple(topic.keywords))
+
+
+@lru_cache(256)
+def _asked_by(title: str, keywords: tuple[str, ...]) -> Asked:
+    words = words_in(title)
+    named = next((one for one in places_in(words) if one.place), Named("", "", 0, 0))
+    rest = _telling([*words[: named.begin], *words[named.end :]])
+    if named.place and _is_name(title, rest):
+        named, rest = Named("", "", 0, 0), _telling(words)
+    own = tuple(word for word in rest if singular(word) != HISTORY and word not in GONE)
+    forms = frozenset(form for form, place in places().items() if named.place and place == named.place)
+    further = [frozenset(map(singular, words_in(one))) for one in keywords]
+    known = frozenset(map(singular, (*words, *forms)))
+    is_past = len(own) < len(rest) and (bool(named.place) or bool(own))
+    return Asked(
+        named.place,
+        forms,
+        next(filter(None, map(gender_words, words)), ()),
+        is_past,
+        own if own or is_past or named.place else tuple(rest or words),
+        tuple(map(field_of, own)),
+        tuple(one for one in further if not one <= known),
+    )
+
+
+def _telling(words: Sequence[str]) -> list[str]:
+    """Words of a title that say what it is about."""
+    dropped = word_list("stop_words") | word_list("generic_words")
+    return [word for word in words if word not in dropped and not gender_words(word) and len(word) > 1]
+
+
+def _is_name(title: str, rest: Sequence[str]) -> bool:
+    """Whether a title with a place in it is a name as a whole, such as "French Revolution", and speaks of no field."""
+    is_written_so = len(title.split()) > 1 and all(word[:1].isupper() for word in title.split())
+    return is_written_so and not any(
+        word in known_fields() or singular(word) in known_fields() or singular(word) == HISTORY for word in rest
+    )
+
+
+def with_keywords(topic: Topic, engine: Engine) -> Topic:
+    """The topic with the usual words for its place; if nobody gave keywords, also with those that search for its
+    fields."""
+    if engine.layout.language != ENGLISH:
+        return topic
+    asked = asked_by(topic)
+    added = [] if topic.keywords else [word for field in asked.fields for word in field.search]
+    if not topic.keywords and asked.is_past and not asked.words:
+        added = CHOSEN["history"]["search"]
+    known = {word for text in (topic.title, *topic.keywords) for word in split_words(text)}
+    further = [word for word in dict.fromkeys([*usual_forms(asked, engine), *added]) if word not in known]
+    return replace(topic, keywords=(*topic.keywords, *further)) if further else topic
+
+
+def usual_forms(asked: Asked, engine: Engine) -> list[str]:
+    """The words for a place that leads have most: Brazil and Brazilian."""
+    single = sorted(form for form in asked.forms if " " not in form)
+    counts = engine.document_frequencies("lead", single)
+    most = sorted(zip(counts, single, strict=True), reverse=True)[:N_FORMS]
+    return [form for n, form in most if n]
