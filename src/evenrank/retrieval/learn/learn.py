@@ -187,7 +187,7 @@ def learn(
     trained = train_on_topics(extractor, opened.topics, chosen, marked)
     found = training_summary(trained)
     save(trained.state, path)
-    cost = str(extractor.dense.cost) if extractor.dense is not None else ""
+    cost = "\n".join(str(scorer.cost) for scorer in (extractor.dense, extractor.second) if scorer is not None)
     return Learned(path, model_fingerprint(path), found, cost)
 
 
