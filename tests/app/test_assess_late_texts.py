@@ -13,7 +13,16 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra web")
 
 from evenrank.app.assess.judging import Judging, open_judging
-from evenrank.app.assess.texts import Absence, ArticleContent, LateTexts, Texts, add_texts, keys_of, open_texts, unread
+from evenrank.app.assess.texts import (
+    Absence,
+    ArticleContent,
+    LateTexts,
+    Texts,
+    add_texts,
+    keys_of,
+    open_texts,
+    unread_pages,
+)
 from evenrank.app.state import open_state
 from evenrank.trec.assessment.assessors import Overlap, assign_pages, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage
@@ -129,7 +138,7 @@ def test_a_search_that_was_ended_calls_no_page_gone(generated: Collection, tmp_p
     pages = [int(generated.page_ids[0]), GONE]
     with open_texts(tmp_path / "texts.sqlite", generated, []).store as store:
         add_texts(store, generated, keys_of(pages, None), is_over=lambda: True)
-        assert unread(store, pages) == frozenset(pages)
+        assert unread_pages(store, pages) == frozenset(pages)
         add_texts(store, generated, keys_of(pages, None))
         assert Texts(store).find(GONE) is Absence.GONE
         assert isinstance(Texts(store).find(pages[0]), ArticleContent)

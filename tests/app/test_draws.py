@@ -18,7 +18,7 @@ from evenrank.app.articles.candidates import find_for, question_limits
 from evenrank.app.articles.on_subject import are_on_subject, least_chance
 from evenrank.app.articles.source import Source
 from evenrank.app.request.question import Question
-from evenrank.app.request.question_form import wider_fields
+from evenrank.app.request.question_form import make_preview, wider_fields
 from evenrank.app.searches.draws import NothingLeftError, drawable_candidates, load_draw, make_draw, n_shown_before
 from evenrank.app.searches.progress import search_progress
 from evenrank.app.searches.saved_search import (
@@ -426,6 +426,9 @@ def test_a_wider_search_has_no_limits_and_finds_other_articles(state: AppState) 
     wider = make_search(state, state.parse_question(wider_fields(state, search)))
     assert len(wider.page_ids) > len(search.page_ids)
     assert not np.isin(wider.page_ids, search.page_ids).any()
+    preview = make_preview(state, wider_fields(state, search))
+    assert preview is not None
+    assert not {article.page_id for article in preview.articles} & set(search.page_ids.tolist())
     assert (wider.question.within, wider.question.max_class, wider.question.min_size) == ((), "FA", 0)
     brought = tuple(Source("titles", "Chess", role) for role in ("in", "not"))
     assert [source.role for source in replace(asked, sources=brought).widened().sources] == ["not"]

@@ -189,6 +189,7 @@ def test_undo_and_arrows(open_page: OpenPage, files: JudgingFiles) -> None:
     press(page, "u")
     assert page.url == second
     assert page.locator(".mine").count() == 0
+    expect(page.locator("#said")).to_contain_text("Undone.")
     press(page, "u")
     assert page.url == first
     assert [vote.outcome for vote in votes_of(files)] == ["graded", "graded", "withdrawn", "withdrawn"]

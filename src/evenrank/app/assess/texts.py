@@ -182,7 +182,7 @@ def open_texts(path: Path, collection: Collection, pages: Container[int], ids: T
             connection.execute("DELETE FROM text")
             connection.execute("DELETE FROM source")
             connection.execute("INSERT INTO source VALUES (?)", (mark,))
-    add_texts(store, collection, keys_of(unread(store, pages), ids))
+    add_texts(store, collection, keys_of(unread_pages(store, pages), ids))
     return Texts(store)
 
 
@@ -198,7 +198,7 @@ def _open_store(path: Path, collection: Collection) -> SqliteFile:
     return open_file(SqliteFile(path), SCHEMA, may_create=True)
 
 
-def unread(store: SqliteFile, pages: Iterable[int]) -> frozenset[int]:
+def unread_pages(store: SqliteFile, pages: Iterable[int]) -> frozenset[int]:
     """Those of the pages that the corpus was not searched for yet."""
     return frozenset(pages) - {page for (page,) in store.connection.execute("SELECT page FROM text")}
 
@@ -216,7 +216,7 @@ def add_texts(
             return
         if rows:
             _store(store, rows)
-    _store(store, [{"page": page, "content": None} for page in sorted(unread(store, wanted.values()))])
+    _store(store, [{"page": page, "content": None} for page in sorted(unread_pages(store, wanted.values()))])
 
 
 def _store(store: SqliteFile, rows: list[dict[str, object]]) -> None:
@@ -297,7 +297,7 @@ class LateTexts:
         with self._lock:
             if self._is_over.is_set() or any(thread.is_alive() for thread in self._threads):
                 return None
-            wanted = unread(self.texts.store, pages) - self._tried
+            wanted = unread_pages(self.texts.store, pages) - self._tried
             if not wanted:
                 return None
             self._tried.update(wanted)

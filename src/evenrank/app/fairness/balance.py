@@ -14,7 +14,7 @@ from evenrank.app.articles.collection_view import valid_restrictions
 from evenrank.app.pages.i18n import NEARLY_ONE
 from evenrank.app.request.question import Question
 from evenrank.core.alignment import Alignment, align
-from evenrank.core.concentration import concentrations
+from evenrank.core.concentration import Concentration, concentrations
 from evenrank.core.exposure import AttentionTable
 from evenrank.core.groups import UNKNOWN_MASK, Dimension, GroupSpace
 from evenrank.core.withheld import (
@@ -284,12 +284,13 @@ def misfits(
         return []
     part = space.part(public)
     found = concentrations(page_alignment(collection, page_ids, part), relevance, part)
-    dimensions = {one.dimension: part.dimension(one.dimension) for one in found}
-    return [
-        (dimension, dimension.readable_groups[dimension.groups.index(one.group)], one.share)
-        for one in found
-        for dimension in (dimensions[one.dimension],)
-    ]
+    return [(part.dimension(one.dimension), readable(one, part), one.share) for one in found]
+
+
+def readable(one: Concentration, space: GroupSpace) -> str:
+    """The group of a concentration, in words."""
+    dimension = space.dimension(one.dimension)
+    return dimension.readable_groups[dimension.groups.index(one.group)]
 
 
 @dataclass(frozen=True)

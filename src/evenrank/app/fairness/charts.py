@@ -39,7 +39,6 @@ def plot(
     marks: Sequence[tuple[float, float]],
     x_range: tuple[float, float],
     y_range: tuple[float, float],
-    labels: tuple[str, str] = ("{:g}", "{:g}"),
     level: float | None = None,
     counts: bool = False,
 ) -> Plot:
@@ -55,11 +54,9 @@ def plot(
         points=tuple((to_x(x), to_y(y)) for x, y in points),
         marks=tuple((to_x(x), to_y(y)) for x, y in marks),
         x_ticks=tuple(
-            Tick(to_x(value), labels[0].format(value))
-            for value in round_steps(x_range)
-            if not counts or value == round(value)
+            Tick(to_x(value), f"{value:g}") for value in round_steps(x_range) if not counts or value == round(value)
         ),
-        y_ticks=tuple(Tick(to_y(value), labels[1].format(value)) for value in round_steps(y_range)),
+        y_ticks=tuple(Tick(to_y(value), f"{value:g}") for value in round_steps(y_range)),
         level=None if level is None else to_y(level),
     )
 

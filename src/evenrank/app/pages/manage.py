@@ -18,7 +18,7 @@ from evenrank.app.request.visitor import person_of, see_other, visitor_of
 from evenrank.app.searches.draws import find_search
 from evenrank.app.state import state_of
 from evenrank.app.storage.saved_request import SavedRequest, delete_request
-from evenrank.app.storage.shares import PREFIX, ShareRole, change, find_owned, share_with, shares_of
+from evenrank.app.storage.shares import PREFIX, ShareRole, change_saved, find_owned, share_with, shares_of
 from evenrank.app.storage.store import now
 
 MAX_PERSON = 255
@@ -75,11 +75,11 @@ def manage(request: Request, fields: Fields) -> Response:
     if action in ("delete", "share", "unshare", "private", "public") and not is_owner:
         raise HTTPException(403, "Only the owner may do this.")
     if action == "rename":
-        change(store, saved, "name", clean_text(fields.get("name", ""))[:MAX_TITLE] or None)
+        change_saved(store, saved, "name", clean_text(fields.get("name", ""))[:MAX_TITLE] or None)
     elif action in ("archive", "restore"):
-        change(store, saved, "archived", now() if action == "archive" else None)
+        change_saved(store, saved, "archived", now() if action == "archive" else None)
     elif action in ("private", "public"):
-        change(store, saved, "is_private", int(action == "private"))
+        change_saved(store, saved, "is_private", int(action == "private"))
     elif action in ("share", "unshare"):
         share_with(store, saved, parse_person(fields), _role(fields) if action == "share" else None)
     elif action == "delete":

@@ -96,7 +96,9 @@ def question_faults(title: str, keywords: Sequence[str], scope: str, language: s
             faults[name] = Message("This has %(n)s characters; %(most)s are allowed.", n=len(text), most=most)
     if are_too_many(keywords):
         faults["keywords"] = KEYWORDS_ALLOWED
-    elif "title" not in faults and (n_words := count_words([title, *keywords], language)) > MAX_WORDS:
+        return faults
+    n_words = sum(len(split_words(text, language)) for text in (title, *keywords)) if "title" not in faults else 0
+    if n_words > MAX_WORDS:
         text = "Title and keywords have %(n)s words together; %(most)s are allowed."
         faults["keywords"] = Message(text, n=n_words, most=MAX_WORDS)
     return faults
@@ -105,8 +107,3 @@ def question_faults(title: str, keywords: Sequence[str], scope: str, language: s
 def are_too_many(keywords: Sequence[str]) -> bool:
     """Whether there are too many keywords, or one that is too long."""
     return len(keywords) > MAX_KEYWORDS or any(len(keyword) > MAX_KEYWORD for keyword in keywords)
-
-
-def count_words(texts: Sequence[str], language: str) -> int:
-    """Words of texts as the index has them; where a script has no spaces, each pair of characters is one."""
-    return sum(len(split_words(text, language)) for text in texts)

@@ -19,7 +19,7 @@ from evenrank.app.articles.candidates import build_settings, find_matches, read_
 from evenrank.app.articles.collection_view import dimensions_of
 from evenrank.app.articles.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
 from evenrank.app.articles.user_articles import SourceReport, UserArticles
-from evenrank.app.fairness.balance import page_alignment, public_part
+from evenrank.app.fairness.balance import page_alignment, public_part, readable
 from evenrank.app.fairness.disclosure import Disclosure, disclosure_for
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
@@ -32,8 +32,6 @@ from evenrank.app.request.question_fields import OFFERED
 from evenrank.app.request.visitor import remember, see_other
 from evenrank.app.state import AppState, state_of
 from evenrank.app.storage.saved_request import SavedRequest
-from evenrank.core.concentration import Concentration
-from evenrank.core.groups import GroupSpace
 from evenrank.core.records import WORK_ORDER, Task, Topic
 from evenrank.core.withheld import hide_people, without_people
 from evenrank.database.database import Database
@@ -125,10 +123,10 @@ class GoalPreview:
 def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
     """The preview of a form as far as it is filled in; None while it is empty, QuestionError when it has too much.
 
-    Where a form brings articles, they are what it shows.
+    Where a form brings articles, they are what it shows; what it never shows is left out.
     """
-    brought = _preview_brought(state, fields)
-    if brought is not None:
+    asked = _with_sources(state, fields)
+    if asked and asked[1].is_restricting and (brought := _preview_brought(state, *asked)):
         return brought
     topic = Topic(
         0,
@@ -145,20 +143,27 @@ def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
     if not words.weights:
         return None
     hits = engine.search(build_terms(words, engine), MOST_COUNTED)
-    best = hits.page_ids[:N_SHOWN]
+    kept = np.flatnonzero(~np.isin(hits.page_ids, asked[1].never if asked else ()))[:N_SHOWN]
+    best = hits.page_ids[kept]
     reasons = find_reasons(engine, topic, best) if len(best) else Reasons((), hits.page_ids[:0].astype("u2"))
-    shown = ArticleList(state.collection, best, hits.scores[:N_SHOWN], reasons, state.facts)
+    shown = ArticleList(state.collection, best, hits.scores[kept], reasons, state.facts)
     counts = keyword_counts(engine, topic, hits.page_ids)
     return Preview(shown.articles(), len(hits.page_ids), counts, doubtful=doubtful)
 
 
-def _preview_brought(state: AppState, fields: Mapping[str, str]) -> Preview | None:
-    """The best of the articles that a form brings, before fairness; None when it brings none, or cannot be used yet."""
+def _with_sources(state: AppState, fields: Mapping[str, str]) -> tuple[Question, UserArticles] | None:
+    """The question of a form and the articles of its sources; None when it has none, or cannot be used yet."""
     try:
         question = state.parse_question({**fields, "title": fields.get("title") or UNTITLED})
         user_articles = recent_user_articles(state, question)
-        if user_articles is None or not user_articles.is_restricting:
-            return None
+    except QuestionError:
+        return None
+    return None if user_articles is None else (question, user_articles)
+
+
+def _preview_brought(state: AppState, question: Question, user_articles: UserArticles) -> Preview | None:
+    """The best of the articles that a form brings, before fairness; None when none of them is listed."""
+    try:
         (candidates, _), reasons, *_ = find_matches(state, question, 1, user_articles)
     except QuestionError:
         return None
@@ -236,12 +241,6 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
     left_out = {**left_out, **({"length": len(candidates) - n_listed} if len(candidates) > n_listed else {})}
     reports = user_articles.reports if user_articles else ()
     return GoalPreview(tables, found, question, rule, n_brought, left_out, n_listed, reports, known)
-
-
-def readable(one: Concentration, space: GroupSpace) -> str:
-    """The group of a concentration, in words."""
-    dimension = space.dimension(one.dimension)
-    return dimension.readable_groups[dimension.groups.index(one.group)]
 
 
 def recent_user_articles(state: AppState, question: Question) -> UserArticles | None:

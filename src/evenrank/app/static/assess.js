@@ -83,8 +83,10 @@
     main.replaceChildren(...fresh.querySelector("main").childNodes);
     find("header nav").replaceWith(fresh.querySelector("header nav"));
     document.title = fresh.title;
-    shownAddress = new URL(address).pathname + new URL(address).search;
-    if (!isBack && address !== location.href) history.pushState(null, "", address);
+    const shown = new URL(address);
+    shown.searchParams.delete("undone"); // said once, not again when the page is loaded again
+    shownAddress = shown.pathname + shown.search;
+    if (!isBack && shown.href !== location.href) history.pushState(null, "", shown.href);
     shownMs = 0;
     shownSince = document.hidden ? null : performance.now();
     prepare();

@@ -84,7 +84,9 @@ def find_owned(store: Database, person: str, words: str = "", limit: int = 200) 
     return sorted(saved, key=lambda row: row.created, reverse=True)[:limit]
 
 
-def change(store: Database, saved: SavedRequest, column: Literal["name", "archived", "is_private"], value: Any) -> None:
+def change_saved(
+    store: Database, saved: SavedRequest, column: Literal["name", "archived", "is_private"], value: Any
+) -> None:
     """Another title (`name`; None for that of the question), put away (`archived`: the time, or None), or private."""
     query = f"UPDATE {saved.table} SET {column} = ? WHERE {SHARED_BY[saved.table]} = ?"
     with store.transaction() as connection:
