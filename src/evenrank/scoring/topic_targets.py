@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.frames import pandas_frame
+from evenrank.core.frames import DataFrame, pandas_frame
 from evenrank.core.groups import GroupNames, GroupSpace
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
@@ -18,10 +18,6 @@ from evenrank.core.sparse import SparseTarget, SparseVector
 from evenrank.errors import EvenrankError
 from evenrank.scoring.topic_truth import CollectionProblem
 from evenrank.trec.collection import Collection, as_collection
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 LONG_FORM = 10_000
 """With more groups than this, targets are listed group by group, non-zero ones only."""
@@ -81,7 +77,7 @@ class TopicTargets:
             "targets": [{"topic": topic, "target": dict(zip(self.groups, row, strict=True))} for topic, row in rows],
         }
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """A data frame: a row per topic and a column per group; of very many groups, a row per topic and group."""
         if self.is_long:
             return pandas_frame(self.rows(), columns=["topic", "group", "target"])
