@@ -332,10 +332,10 @@ def run_notes(run: Run, rows_of_pages: NDArray[np.intp], protocol: Protocol, top
     """Notes on the rankings of the topics that are scored; pages outside the collection have the row −1."""
     is_scored = np.isin(run.topic_ids, np.array(topics, np.int64))
     return [
-        *_missing_rankings(run, protocol, topics),
+        *(_missing_rankings(run, protocol, topics) if run.task == 2 else ()),
         *_short_rankings(run, protocol, is_scored),
         *_strange_pages(run, rows_of_pages, protocol, is_scored),
-        *_repeated_pages(run, protocol, is_scored),
+        *(_repeated_pages(run, is_scored) if protocol.repeated_page == "counted" else ()),
         *_other_protocol(run, protocol),
     ]
 
@@ -364,49 +364,38 @@ def value_notes(scores: Mapping[int, Mapping[str, float]], measures: Sequence[Me
     return notes
 
 
-def _missing_rankings(run: Run, protocol: Protocol, topics: Sequence[int]) -> list[str]:
-    if run.task == 1:
-        return []
+def _missing_rankings(run: Run, protocol: Protocol, topics: Sequence[int]) -> Iterator[str]:
     wanted = protocol.task2_rankings or protocol.sequence_length
     has = {topic: int(((run.topic_ids == topic) & (run.repeats <= wanted)).sum()) for topic in topics}
     lacking = {topic: wanted - n for topic, n in has.items() if 0 < n < wanted}
-    if not lacking:
-        return []
-    how = "the mean is over those present" if protocol.missing_ranking == "skipped" else "they count as empty"
-    total = f"{sum(lacking.values()):,} of {wanted * len(has):,}"
-    return [f"rankings missing: {total}, in {_topics(list(lacking))}; {how}"]
+    if lacking:
+        how = "the mean is over those present" if protocol.missing_ranking == "skipped" else "they count as empty"
+        total = f"{sum(lacking.values()):,} of {wanted * len(has):,}"
+        yield f"rankings missing: {total}, in {_topics(list(lacking))}; {how}"
 
 
-def _short_rankings(run: Run, protocol: Protocol, is_scored: NDArray[np.bool_]) -> list[str]:
+def _short_rankings(run: Run, protocol: Protocol, is_scored: NDArray[np.bool_]) -> Iterator[str]:
     lengths = np.diff(run.starts)[is_scored]
     depth = protocol.depth(run.task)
-    n_short = int((lengths < depth).sum())
-    if not n_short:
-        return []
-    counts = f"{n_short:,} of {len(lengths):,} (mean {lengths[lengths < depth].mean():.0f})"
-    return [f"rankings with fewer than the {depth} pages that are scored: {counts}"]
+    if n_short := int((lengths < depth).sum()):
+        counts = f"{n_short:,} of {len(lengths):,} (mean {lengths[lengths < depth].mean():.0f})"
+        yield f"rankings with fewer than the {depth} pages that are scored: {counts}"
 
 
 def _strange_pages(
     run: Run, rows_of_pages: NDArray[np.intp], protocol: Protocol, is_scored: NDArray[np.bool_]
-) -> list[str]:
+) -> Iterator[str]:
     rows = _of_rankings(rows_of_pages, run, is_scored)
-    n_strange = int((rows < 0).sum())
-    if not n_strange:
-        return []
-    note = f"ranked pages that are not in the collection: {n_strange:,} of {len(rows):,}; "
-    note += OF_UNLISTED[protocol.unlisted_page]
-    return [note + (" (is this a run of another collection?)" if n_strange > STRANGE_SHARE * len(rows) else "")]
+    if n_strange := int((rows < 0).sum()):
+        note = f"ranked pages that are not in the collection: {n_strange:,} of {len(rows):,}; "
+        note += OF_UNLISTED[protocol.unlisted_page]
+        yield note + (" (is this a run of another collection?)" if n_strange > STRANGE_SHARE * len(rows) else "")
 
 
-def _repeated_pages(run: Run, protocol: Protocol, is_scored: NDArray[np.bool_]) -> list[str]:
-    if protocol.repeated_page == "rejected":
-        return []
+def _repeated_pages(run: Run, is_scored: NDArray[np.bool_]) -> Iterator[str]:
     pages = _of_rankings(run.pages, run, is_scored)
-    n_repeated = count_repeats(pages, np.diff(run.starts)[is_scored])
-    if not n_repeated:
-        return []
-    return [f"pages that appear again in the same ranking: {n_repeated:,} of {len(pages):,}; each counts every time"]
+    if n_repeated := count_repeats(pages, np.diff(run.starts)[is_scored]):
+        yield f"pages that appear again in the same ranking: {n_repeated:,} of {len(pages):,}; each counts every time"
 
 
 def _of_rankings(values: NDArray[Number], run: Run, is_chosen: NDArray[np.bool_]) -> NDArray[Number]:
@@ -414,19 +403,19 @@ def _of_rankings(values: NDArray[Number], run: Run, is_chosen: NDArray[np.bool_]
     return values if is_chosen.all() else values[np.repeat(is_chosen, np.diff(run.starts))]
 
 
-def _other_protocol(run: Run, protocol: Protocol) -> list[str]:
+def _other_protocol(run: Run, protocol: Protocol) -> Iterator[str]:
     """A note when the run's record, or the length of all its rankings, says that it was made for another protocol."""
     if run.made_for is not None:
-        made = f"made for {run.made_for}, as its record says, and scored with {protocol.name}"
-        return [made] if run.made_for != protocol.name else []
+        if run.made_for != protocol.name:
+            yield f"made for {run.made_for}, as its record says, and scored with {protocol.name}"
+        return
     lengths = distinct(np.diff(run.starts))
     if len(lengths) != 1 or int(lengths[0]) == protocol.length(run.task):
-        return []
+        return
     others = [other.name for other in PROTOCOLS.builtin.values() if other.length(run.task) == int(lengths[0])]
-    if not others:
-        return []
-    asked = f"{protocol.name} asks for {protocol.length(run.task)}"
-    return [f"every ranking has {lengths[0]} pages, as runs for {' and '.join(others)} have; {asked}"]
+    if others:
+        asked = f"{protocol.name} asks for {protocol.length(run.task)}"
+        yield f"every ranking has {lengths[0]} pages, as runs for {' and '.join(others)} have; {asked}"
 
 
 def _topics(topics: Sequence[int]) -> str:
