@@ -158,7 +158,8 @@ class TopicLimits:
             gain = ndcg_bound(batch, self.open)
             return Bound(gain.low * fairness.low, gain.high * fairness.high)
         if name == "EE-L" and self.task == 2 and self._has_group_bounds and not self._target.may_be_empty:
-            return loss_bounds(self._exposure(batch, is_share=False), self._scaled_target)
+            image = _blend_matrix(self.truth.space, self.truth.protocol.blend) * self.truth.exposure_scale
+            return loss_bounds(self._exposure(batch, is_share=False), replace(self._target, image=image))
         return None
 
     def _fairness(self, batch: QueryBatch) -> Bound | None:
@@ -201,11 +202,6 @@ class TopicLimits:
         drops = not protocol.keeps_unknown(self.task)
         image = _blend_matrix(space, protocol.blend)
         return mass_set(least, most, completions(space), drops_unknown=drops, is_share=True, image=image)
-
-    @property
-    def _scaled_target(self) -> MassSet:
-        image = _blend_matrix(self.truth.space, self.truth.protocol.blend) * self.truth.exposure_scale
-        return replace(self._target, image=image)
 
     def _work(self, rows: NDArray[np.intp], others: NDArray[np.intp]) -> tuple[tuple[Floats, Floats], ...]:
         """Least and largest ideal exposure of relevant pages and of those that may be.

@@ -40,10 +40,6 @@ class TopicTruth:
     layout: PublishedLayout | None = None
     """Where to round as the published code does; None to sum in any order."""
 
-    @property
-    def n_relevant(self) -> int:
-        return len(self.topic.rel_docs)
-
     @cached_property
     def attention(self) -> Attention:
         """How people read."""
@@ -254,7 +250,7 @@ def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> QueryView:
             depth=np.array([protocol.depth(task)]),
             ideal_depth=np.array([protocol.ideal_length(task)]),
             gains=truth.is_relevant(ranked.pages),
-            n_relevant=np.array([truth.n_relevant]),
+            n_relevant=np.array([len(truth.topic.rel_docs)]),
             alignment=ranked.alignment,
             full_target=wanted if isinstance(wanted, SparseTarget) else wanted[None],
             relevant_items=truth.relevant,
