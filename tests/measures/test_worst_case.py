@@ -13,7 +13,6 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.types import Floats
 from evenrank.measures.awrf import awrf
 from evenrank.measures.expected_exposure import ee_loss
-from evenrank.measures.relevance import ndcg
 from evenrank.measures.worst_case import (
     MassSet,
     awrf_bounds,
@@ -23,6 +22,7 @@ from evenrank.measures.worst_case import (
     mass_set,
 )
 from evenrank.trec.dimensions import DIMENSIONS
+from tests.measures.one_ranking import ndcg
 
 WEIGHTS = 1.0 / np.log2(np.maximum(np.arange(1, 7), 2))
 GROUPS = 4

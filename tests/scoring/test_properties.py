@@ -19,9 +19,9 @@ from evenrank.core.records import Run
 from evenrank.measures.awrf import awrf
 from evenrank.measures.expected_exposure import ee_loss, ordered_dot
 from evenrank.measures.registry import measures_of
-from evenrank.measures.relevance import ndcg
 from evenrank.scoring.evaluate import evaluate
 from evenrank.trec.import_files import ImportFiles, import_collection
+from tests.measures.one_ranking import ndcg
 
 N_GROUPS = 6
 masses = hnp.arrays(np.float64, N_GROUPS, elements=st.floats(0, 10)).filter(lambda values: values.sum() > 1e-3)

@@ -17,10 +17,10 @@ from evenrank.core.records import WORK_ORDER
 from evenrank.core.target import group_target
 from evenrank.io.metadata import read_metadata
 from evenrank.measures.awrf import awrf
-from evenrank.measures.relevance import ndcg
 from evenrank.scoring.topic_targets import topic_targets
 from evenrank.trec.dimensions import GENDER, GEOGRAPHY
 from evenrank.trec.import_files import ImportFiles, import_collection
+from tests.measures.one_ranking import ndcg
 
 from .csv_rows import read_csv
 

@@ -24,6 +24,7 @@ from evenrank.scoring.result_tables import runs_table
 from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.tables import Column, Table, TableResult, csv_of, html_of, latex_of, text_of, tsv_of
 from evenrank.scoring.topic_targets import topic_targets
+from evenrank.scoring.topic_truth import CollectionProblem
 
 from .csv_rows import read_csv
 
@@ -171,8 +172,8 @@ def test_settings_from_numpy_and_lists_are_taken(golden_collection, golden_runs)
 def test_exposure_of_groups_are_shares(golden_collection, golden_runs, number: int) -> None:
     run = read_run(golden_runs[number])
     results = evaluate(golden_collection, run)
-    space = golden_collection.space("intersection")
-    one = exposure_by_group(golden_collection, run, results.runs[0].topics, OFFICIAL_2021, space)
+    problem = CollectionProblem(golden_collection, OFFICIAL_2021, golden_collection.space("intersection"))
+    one = exposure_by_group(problem, run, results.runs[0].topics)
     assert one.exposure.sum() == pytest.approx(1.0)
     assert one.target.sum() == pytest.approx(1.0)
     groups, given, wanted = one.margin("gender")

@@ -14,6 +14,7 @@ from evenrank.app.app import create_app
 from evenrank.app.settings import WebSettings
 from evenrank.errors import EvenrankError, InputError
 from evenrank.scoring.exposure_by_group import exposure_by_group
+from evenrank.scoring.topic_truth import CollectionProblem
 from evenrank.trec.describe import describe_collection, table_text
 from evenrank.trec.dimensions import own_dimension, own_record, read_dimension
 from tests.own_data import SHARES, write_news
@@ -106,7 +107,7 @@ def test_description_shows_it(news: evenrank.Collection) -> None:
 
 def test_exposure_by_its_groups_is_what_the_report_draws(news: evenrank.Collection) -> None:
     run = evenrank.oracle_run(news, 1, 0.5).run
-    shown = exposure_by_group(news, run, [1, 2], evenrank.PROTOCOLS["paper-2021"], news.space("outlet"))
+    shown = exposure_by_group(CollectionProblem.of(news, "paper-2021", "outlet"), run, [1, 2])
     groups, exposure, target = shown.margin("outlet")
     assert groups == ("Unknown", "public", "commercial", "community")
     assert exposure.sum() == pytest.approx(1)

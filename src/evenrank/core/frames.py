@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 from evenrank.errors import load_extra
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pandas import DataFrame as DataFrame
+else:
+    DataFrame = Any
+    """A data frame of pandas, which is imported when one is made."""
 
 
-def pandas_frame(data: Any, **options: Any) -> pd.DataFrame:
+def pandas_frame(data: Any, **options: Any) -> DataFrame:
     """A data frame of pandas; MissingExtraError without it."""
-    frame: pd.DataFrame = load_extra("pandas", "a data frame", "pandas").DataFrame(data, **options)
+    frame: DataFrame = load_extra("pandas", "a data frame", "pandas").DataFrame(data, **options)
     return frame
 
 

@@ -263,14 +263,11 @@ class GroupSpace:
         """
         for pattern in product((False, True), repeat=len(self.dimensions)):
             if any(pattern):
-                yield self._section(pattern)
-
-    def _section(self, pattern: tuple[bool, ...]) -> tuple[tuple[slice, ...], NDArray[np.float64]]:
-        background = np.ones(())
-        for dimension, is_known in zip(self.dimensions, pattern, strict=True):
-            share = dimension.background_array() if is_known else np.ones(1)
-            background = np.multiply.outer(background, share)
-        return tuple(slice(1, None) if is_known else slice(0, 1) for is_known in pattern), background
+                background = np.ones(())
+                for dimension, is_known in zip(self.dimensions, pattern, strict=True):
+                    share = dimension.background_array() if is_known else np.ones(1)
+                    background = np.multiply.outer(background, share)
+                yield tuple(slice(1, None) if is_known else slice(0, 1) for is_known in pattern), background
 
 
 @dataclass(frozen=True)

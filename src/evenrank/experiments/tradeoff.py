@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.exposure import Attention
-from evenrank.core.frames import pandas_frame
+from evenrank.core.frames import DataFrame, pandas_frame
 from evenrank.core.records import Task
 from evenrank.core.safe_text import figure_text
 from evenrank.errors import EvenrankError
@@ -24,7 +24,6 @@ from evenrank.scoring.score import score
 from evenrank.scoring.tables import Cell, Column, Table, TableResult
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 AXES: dict[Task, tuple[str, str]] = {1: ("nDCG", "AWRF"), 2: ("P", "EE-L")}
@@ -91,7 +90,7 @@ class Tradeoff(TableResult):
             "points": [{self.setting: value, **one.scores, "on_frontier": is_on} for value, one, is_on in pairs],
         }
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """A data frame: a row per value."""
         return pandas_frame(self.to_json()["points"])
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise, repeat
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.frames import pandas_frame
+from evenrank.core.frames import DataFrame, pandas_frame
 from evenrank.core.records import Run, Split, Task
 from evenrank.core.text_ids import TextIds, check_text_id
 from evenrank.errors import EvenrankError
 from evenrank.trec.collection import Collection
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-def run_from_frame(frame: pd.DataFrame, name: str = "run", ids: TextIds | None = None) -> Run:
+def run_from_frame(frame: DataFrame, name: str = "run", ids: TextIds | None = None) -> Run:
     """A run from a result frame: best score first, ties by rank, then by the frame's order.
 
     `query_id` and `doc_id` are read as well. Topics are numbers; so are pages, unless `ids` are those of a collection
@@ -40,14 +36,14 @@ def run_from_frame(frame: pd.DataFrame, name: str = "run", ids: TextIds | None =
     return replace(run, ids=ids)
 
 
-def _whole(frame: pd.DataFrame, column: str) -> NDArray[np.int64]:
+def _whole(frame: DataFrame, column: str) -> NDArray[np.int64]:
     try:
         return np.asarray(frame[column].astype(np.int64), np.int64)
     except (TypeError, ValueError) as error:
         raise EvenrankError(f"column {column} must hold whole numbers: {error}") from error
 
 
-def _text_pages(frame: pd.DataFrame, ids: TextIds) -> NDArray[np.int64]:
+def _text_pages(frame: DataFrame, ids: TextIds) -> NDArray[np.int64]:
     try:
         return ids.numbers(check_text_id(page, "docno") for page in frame["docno"]).astype(np.int64)
     except ValueError as error:
@@ -65,7 +61,7 @@ def _rankings(
         yield int(topics[begin]), int(repeats[begin]), pages[begin:end].astype(np.int32)
 
 
-def run_to_frame(run: Run) -> pd.DataFrame:
+def run_to_frame(run: Run) -> DataFrame:
     """The run as a result frame; ranks from 0 as PyTerrier has them, scores falling with the rank."""
     lengths = np.diff(run.starts)
     ranks = np.arange(len(run.pages)) - np.repeat(run.starts[:-1], lengths)
@@ -81,14 +77,14 @@ def run_to_frame(run: Run) -> pd.DataFrame:
     return pandas_frame(columns)
 
 
-def topics_frame(collection: Collection, split: Split | None = None) -> pd.DataFrame:
+def topics_frame(collection: Collection, split: Split | None = None) -> DataFrame:
     """Topics as a frame (qid, query): the query is the title and the keywords."""
     chosen = [topic for topic in collection.topics if split in (None, topic.split)]
     rows = [{"qid": str(topic.id), "query": " ".join([topic.title, *topic.keywords])} for topic in chosen]
     return pandas_frame(rows, columns=["qid", "query"])
 
 
-def qrels_frame(collection: Collection, split: Split | None = None) -> pd.DataFrame:
+def qrels_frame(collection: Collection, split: Split | None = None) -> DataFrame:
     """Judgments as a frame (qid, docno, label): relevant pages 1, pages judged and found not relevant 0."""
     rows: list[tuple[str, str, int]] = []
     for topic in collection.topics:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from evenrank.core.frames import DataFrame
 from evenrank.errors import load_extra
 from evenrank.interop.frames import run_from_frame
 from evenrank.interop.measure_strings import iter_calc, parse_measure
 from evenrank.trec.collection import Collection
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def ir_measure(text: str, collection: Collection) -> Any:
@@ -24,7 +22,7 @@ def ir_measure(text: str, collection: Collection) -> Any:
 
     judged = {topic.id for topic in collection.topics if len(topic.rel_docs)}
 
-    def by_topic(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+    def by_topic(qrels: DataFrame, run: DataFrame) -> float:
         scored = run_from_frame(run, ids=collection.text_ids)
         if not judged.issuperset(scored.topic_ids.tolist()) or scored.n_rankings == 0:
             return 0.0

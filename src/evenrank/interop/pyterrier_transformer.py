@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from evenrank.core.frames import DataFrame
 from evenrank.core.records import Topic
 from evenrank.core.text_ids import TextIds
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.relevance import RelevanceModel
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 try:
     _Base: Any = import_module("pyterrier").Transformer
@@ -41,7 +39,7 @@ class EvenrankRetrieve(_Base):  # type: ignore[misc]
     def __repr__(self) -> str:
         return f"EvenrankRetrieve({type(self.model).__name__}, n_pages={self.n_pages})"
 
-    def transform(self, queries: pd.DataFrame) -> pd.DataFrame:
+    def transform(self, queries: DataFrame) -> DataFrame:
         """The columns of the queries, then docno, score, rank (from 0), probability; one row per page found."""
         import pandas as pd
 

@@ -5,23 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from evenrank.core.exposure import PERSISTENCE, discounts
+from evenrank.core.exposure import PERSISTENCE
 from evenrank.core.problem import QueryBatch
 from evenrank.core.types import Floats
 from evenrank.measures.cascade import IRBU_PERSISTENCE, stopping_chances
 from evenrank.measures.measure import Measure
-
-
-def ndcg(is_relevant: NDArray[np.bool_], n_relevant: int, ideal_depth: int, dtype: DTypeLike = np.float64) -> float:
-    """nDCG of one ranking, given which of its pages are relevant and how many relevant pages there are.
-
-    With float32 discounts the sums and the quotient are single precision too, as in the published code.
-    """
-    n_ideal = min(ideal_depth, n_relevant)
-    gained = (discounts(len(is_relevant), dtype) * is_relevant).sum()
-    return float(gained / discounts(n_ideal, dtype).sum()) if n_ideal else 0.0
 
 
 def _ndcg(batch: QueryBatch) -> Floats:

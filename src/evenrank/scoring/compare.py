@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.frames import pandas_frame
+from evenrank.core.frames import DataFrame, pandas_frame
 from evenrank.core.protocol import Protocol
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError, UnknownNameError
@@ -19,10 +19,6 @@ from evenrank.measures.registry import Named, listed_measures
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.tables import Column, Table, TableResult, interval_label
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MAX_EXACT = 16
 """Up to this number of topics that differ, all 2ⁿ sign patterns are counted."""
@@ -143,7 +139,7 @@ class Comparisons(TableResult):
             "notes": list(self.notes),
         }
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """A data frame: a row per run and measure."""
         records = [asdict(row) for row in self.rows]
         for record in records:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.distinct import distinct
-from evenrank.core.groups import Dimension, GroupNames, GroupSpace
+from evenrank.core.groups import GroupNames
 from evenrank.core.problem import QueryBatch
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from evenrank.core.records import Run, Task
@@ -24,13 +24,14 @@ from evenrank.measures.registry import MAIN, Named, chosen_measures
 from evenrank.scoring.intervals import Interval, intervals, read_unknown
 from evenrank.scoring.protocol_settings import (
     ProtocolSettings,
+    joined_groups,
     protocol_space,
     settle_protocol,
 )
-from evenrank.scoring.ranked_pages import RankedPages, count_repeats, scored_pages, unranked
+from evenrank.scoring.ranked_pages import RankedPages, count_repeats
 from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.scorer import defined, mean_of_defined, score_batches
-from evenrank.scoring.topic_truth import DENSE_TARGET, TopicTruth, topic_view
+from evenrank.scoring.topic_truth import DENSE_TARGET, CollectionProblem
 from evenrank.trec.collection import Collection, as_collection, as_run
 from evenrank.trec.judged_pages import check_scope, judged_pages
 from evenrank.trec.judged_pages import judged_only as without_unjudged
@@ -97,19 +98,18 @@ def evaluate(
     chosen = settle_protocol(protocol, **settings)
     wanted = {task: chosen_measures(measures, task) for task in sorted({run.task for run in loaded})}
     scope = None if bounds is None else check_scope(bounds)
-    space = protocol_space(opened, chosen, named)
-    evaluation = _Evaluation(opened, chosen, space, named, wanted)
-    results = evaluation.results(loaded)
+    problem = CollectionProblem(opened, chosen, protocol_space(opened, chosen, named))
+    results = _Evaluation(problem, named, wanted).results(loaded)
     results = replace(results, notes=(*about, *results.notes))
     if scope is not None:
         from evenrank.scoring.score_bounds import bounds_of_runs
 
-        results = replace(results, bounds=bounds_of_runs(opened, loaded, results, space, evaluation.truth, scope))
+        results = replace(results, bounds=bounds_of_runs(problem, loaded, results, scope))
     if unknown is None:
         return results
     from evenrank.scoring.uncertain_items import uncertain_results
 
-    return replace(results, uncertainty=uncertain_results(opened, loaded, results, space, *unknown, draws))
+    return replace(results, uncertainty=uncertain_results(problem, loaded, results, *unknown, draws))
 
 
 def without_withdrawn(collection: Collection, runs: Sequence[Run]) -> tuple[Collection, list[Run], tuple[str, ...]]:
@@ -138,21 +138,18 @@ def _check_names(runs: Sequence[Run]) -> None:
 
 @dataclass
 class _Evaluation:
-    """One evaluation: truths of topics are worked out once and shared by all runs."""
+    """One evaluation of several runs."""
 
-    collection: Collection
-    protocol: Protocol
-    space: GroupSpace
+    problem: CollectionProblem
     groups: str
     measures: dict[Task, tuple[Measure, ...]]
     """Measures to compute, by task."""
 
     def __post_init__(self) -> None:
-        self._truths: dict[int, TopicTruth] = {}
-        self._layout: PublishedLayout | None = None
+        self.collection, self.protocol, self.space = self.problem.collection, self.problem.protocol, self.problem.space
 
     def results(self, runs: Sequence[Run]) -> Results:
-        self._layout = self._published_layout(runs)
+        self.problem.layout = self._published_layout(runs)
         per_run = [self._scores(run) for run in runs]
         ends = self._intervals(runs, [scores for scores, _ in per_run])
         rows = [
@@ -194,7 +191,7 @@ class _Evaluation:
     def _scores(self, run: Run) -> tuple[dict[int, dict[str, float]], list[str]]:
         """Scores by topic, and notes on what was left out."""
         rows_of_pages = self.collection.rows_of(run.pages)
-        ranked = scored_pages(run, self.collection, self.protocol, self.space, rows_of_pages)
+        ranked = self.problem.ranked(run, rows_of_pages)
         notes: list[str] = []
         unknown = sorted(topic for topic in ranked if topic not in self.collection.topic_by_id)
         notes += [
@@ -223,9 +220,7 @@ class _Evaluation:
     ) -> Iterator[QueryBatch]:
         """A batch per topic, summed in the published order; `bare` gets the topics whose rankings expose no group."""
         for topic in topics:
-            view = topic_view(
-                run.task, ranked.get(topic) or unranked(self.collection, self.space, self.protocol), self.truth(topic)
-            )
+            view = self.problem.view(run.task, ranked.get(topic), topic)
             yield view.batch
             if topic in ranked and view.exposes_nothing:
                 bare.append(topic)
@@ -251,7 +246,7 @@ class _Evaluation:
     def _notes_of_task2(self, topics: list[int]) -> list[str]:
         """Notes on topics with relevant pages that Task 2 leaves out nevertheless."""
         shallow = [topic for topic in topics if not self._is_deep(topic)]
-        unknown = [topic for topic in topics if self._is_deep(topic) and not self.truth(topic).has_task2_target]
+        unknown = [topic for topic in topics if self._is_deep(topic) and not self.problem.truth(topic).has_task2_target]
         reasons = {
             f"not judged down to tier {self.protocol.min_tier}": shallow,
             "without a relevant page of known quality and group": unknown,
@@ -276,14 +271,7 @@ class _Evaluation:
 
     def _is_judged(self, topic: int, run: Run) -> bool:
         """Whether the topic counts in the run's task."""
-        return run.task == 1 or (self._is_deep(topic) and self.truth(topic).has_task2_target)
-
-    def truth(self, topic: int) -> TopicTruth:
-        """What is true of a topic, worked out once."""
-        if topic not in self._truths:
-            record = self.collection.topic_by_id[topic]
-            self._truths[topic] = TopicTruth(self.collection, record, self.protocol, self.space, self._layout)
-        return self._truths[topic]
+        return run.task == 1 or (self._is_deep(topic) and self.problem.truth(topic).has_task2_target)
 
 
 def _run_result(run: Run, scores: dict[int, dict[str, float]], notes: list[str], ends: Interval) -> RunResult:
@@ -308,15 +296,6 @@ def given_runs(runs: Run | FilePath | Iterable[Run | FilePath]) -> list[Run | Fi
         if not isinstance(run, (Run, str, os.PathLike)):
             raise WrongTypeError(run, "run", "a Run, the path of its file, or a list of these")
     return given
-
-
-def joined_groups(groups: GroupNames) -> str:
-    """Names of dimensions, joined by commas."""
-    given = [groups] if isinstance(groups, str) or not isinstance(groups, Iterable) else list(groups)
-    names = [one.name if isinstance(one, Dimension) else one for one in given]
-    if not names or not all(isinstance(name, str) for name in names):
-        raise EvenrankError(f"groups is {groups!r} (give the name of a dimension, or a list of names)")
-    return ",".join(names)
 
 
 def score_files(
@@ -353,10 +332,10 @@ def run_notes(run: Run, rows_of_pages: NDArray[np.intp], protocol: Protocol, top
     """Notes on the rankings of the topics that are scored; pages outside the collection have the row −1."""
     is_scored = np.isin(run.topic_ids, np.array(topics, np.int64))
     return [
-        *_missing_rankings(run, protocol, topics),
+        *(_missing_rankings(run, protocol, topics) if run.task == 2 else ()),
         *_short_rankings(run, protocol, is_scored),
         *_strange_pages(run, rows_of_pages, protocol, is_scored),
-        *_repeated_pages(run, protocol, is_scored),
+        *(_repeated_pages(run, is_scored) if protocol.repeated_page == "counted" else ()),
         *_other_protocol(run, protocol),
     ]
 
@@ -385,49 +364,38 @@ def value_notes(scores: Mapping[int, Mapping[str, float]], measures: Sequence[Me
     return notes
 
 
-def _missing_rankings(run: Run, protocol: Protocol, topics: Sequence[int]) -> list[str]:
-    if run.task == 1:
-        return []
+def _missing_rankings(run: Run, protocol: Protocol, topics: Sequence[int]) -> Iterator[str]:
     wanted = protocol.task2_rankings or protocol.sequence_length
     has = {topic: int(((run.topic_ids == topic) & (run.repeats <= wanted)).sum()) for topic in topics}
     lacking = {topic: wanted - n for topic, n in has.items() if 0 < n < wanted}
-    if not lacking:
-        return []
-    how = "the mean is over those present" if protocol.missing_ranking == "skipped" else "they count as empty"
-    total = f"{sum(lacking.values()):,} of {wanted * len(has):,}"
-    return [f"rankings missing: {total}, in {_topics(list(lacking))}; {how}"]
+    if lacking:
+        how = "the mean is over those present" if protocol.missing_ranking == "skipped" else "they count as empty"
+        total = f"{sum(lacking.values()):,} of {wanted * len(has):,}"
+        yield f"rankings missing: {total}, in {_topics(list(lacking))}; {how}"
 
 
-def _short_rankings(run: Run, protocol: Protocol, is_scored: NDArray[np.bool_]) -> list[str]:
+def _short_rankings(run: Run, protocol: Protocol, is_scored: NDArray[np.bool_]) -> Iterator[str]:
     lengths = np.diff(run.starts)[is_scored]
     depth = protocol.depth(run.task)
-    n_short = int((lengths < depth).sum())
-    if not n_short:
-        return []
-    counts = f"{n_short:,} of {len(lengths):,} (mean {lengths[lengths < depth].mean():.0f})"
-    return [f"rankings with fewer than the {depth} pages that are scored: {counts}"]
+    if n_short := int((lengths < depth).sum()):
+        counts = f"{n_short:,} of {len(lengths):,} (mean {lengths[lengths < depth].mean():.0f})"
+        yield f"rankings with fewer than the {depth} pages that are scored: {counts}"
 
 
 def _strange_pages(
     run: Run, rows_of_pages: NDArray[np.intp], protocol: Protocol, is_scored: NDArray[np.bool_]
-) -> list[str]:
+) -> Iterator[str]:
     rows = _of_rankings(rows_of_pages, run, is_scored)
-    n_strange = int((rows < 0).sum())
-    if not n_strange:
-        return []
-    note = f"ranked pages that are not in the collection: {n_strange:,} of {len(rows):,}; "
-    note += OF_UNLISTED[protocol.unlisted_page]
-    return [note + (" (is this a run of another collection?)" if n_strange > STRANGE_SHARE * len(rows) else "")]
+    if n_strange := int((rows < 0).sum()):
+        note = f"ranked pages that are not in the collection: {n_strange:,} of {len(rows):,}; "
+        note += OF_UNLISTED[protocol.unlisted_page]
+        yield note + (" (is this a run of another collection?)" if n_strange > STRANGE_SHARE * len(rows) else "")
 
 
-def _repeated_pages(run: Run, protocol: Protocol, is_scored: NDArray[np.bool_]) -> list[str]:
-    if protocol.repeated_page == "rejected":
-        return []
+def _repeated_pages(run: Run, is_scored: NDArray[np.bool_]) -> Iterator[str]:
     pages = _of_rankings(run.pages, run, is_scored)
-    n_repeated = count_repeats(pages, np.diff(run.starts)[is_scored])
-    if not n_repeated:
-        return []
-    return [f"pages that appear again in the same ranking: {n_repeated:,} of {len(pages):,}; each counts every time"]
+    if n_repeated := count_repeats(pages, np.diff(run.starts)[is_scored]):
+        yield f"pages that appear again in the same ranking: {n_repeated:,} of {len(pages):,}; each counts every time"
 
 
 def _of_rankings(values: NDArray[Number], run: Run, is_chosen: NDArray[np.bool_]) -> NDArray[Number]:
@@ -435,19 +403,19 @@ def _of_rankings(values: NDArray[Number], run: Run, is_chosen: NDArray[np.bool_]
     return values if is_chosen.all() else values[np.repeat(is_chosen, np.diff(run.starts))]
 
 
-def _other_protocol(run: Run, protocol: Protocol) -> list[str]:
+def _other_protocol(run: Run, protocol: Protocol) -> Iterator[str]:
     """A note when the run's record, or the length of all its rankings, says that it was made for another protocol."""
     if run.made_for is not None:
-        made = f"made for {run.made_for}, as its record says, and scored with {protocol.name}"
-        return [made] if run.made_for != protocol.name else []
+        if run.made_for != protocol.name:
+            yield f"made for {run.made_for}, as its record says, and scored with {protocol.name}"
+        return
     lengths = distinct(np.diff(run.starts))
     if len(lengths) != 1 or int(lengths[0]) == protocol.length(run.task):
-        return []
+        return
     others = [other.name for other in PROTOCOLS.builtin.values() if other.length(run.task) == int(lengths[0])]
-    if not others:
-        return []
-    asked = f"{protocol.name} asks for {protocol.length(run.task)}"
-    return [f"every ranking has {lengths[0]} pages, as runs for {' and '.join(others)} have; {asked}"]
+    if others:
+        asked = f"{protocol.name} asks for {protocol.length(run.task)}"
+        yield f"every ranking has {lengths[0]} pages, as runs for {' and '.join(others)} have; {asked}"
 
 
 def _topics(topics: Sequence[int]) -> str:

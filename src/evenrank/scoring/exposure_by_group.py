@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 
 from evenrank.core.groups import GroupSpace
 from evenrank.core.problem import QueryView
-from evenrank.core.protocol import Protocol
 from evenrank.core.records import Run, Task
 from evenrank.core.sparse import SparseAlignment, SparseTarget
-from evenrank.scoring.ranked_pages import scored_pages
 from evenrank.scoring.tables import Column, Table
-from evenrank.scoring.topic_truth import TopicTruth, topic_view
-from evenrank.trec.collection import Collection
+from evenrank.scoring.topic_truth import CollectionProblem
 
 Shares = NDArray[np.float64]
 
@@ -40,19 +37,13 @@ class GroupExposure:
         return self.space.dimension(dimension).scored_groups, *self.margins[dimension]
 
 
-def exposure_by_group(
-    collection: Collection, run: Run, topics: Iterable[int], protocol: Protocol, space: GroupSpace
-) -> GroupExposure:
+def exposure_by_group(problem: CollectionProblem, run: Run, topics: Iterable[int]) -> GroupExposure:
     """The run's exposure of groups beside the target, each topic counting the same.
 
     Shares, not amounts: in Task 2 of official-2021 the target is scaled to 50 ranks and the exposure to 6.
     """
-    ranked = scored_pages(run, collection, protocol, space)
-    views = []
-    for topic in topics:
-        if topic in ranked:
-            truth = TopicTruth(collection, collection.topic_by_id[topic], protocol, space)
-            views.append(topic_view(run.task, ranked[topic], truth))
+    ranked, space = problem.ranked(run), problem.space
+    views = [problem.view(run.task, ranked[topic], topic) for topic in topics if topic in ranked]
     margins = {d.name: _mean_shares(views, space, GroupSpace((d,))) for d in space.dimensions}
     is_large = any(isinstance(view.batch.full_target, SparseTarget) for view in views)
     exposure, target = (None, None) if is_large else _mean_shares(views, space, space)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.frames import pandas_frame
+from evenrank.core.frames import DataFrame, pandas_frame
 from evenrank.core.groups import UNKNOWN_MASK
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PAPER_2021, Protocol
 from evenrank.core.records import Task
@@ -30,9 +30,6 @@ from evenrank.ranking.record import run_from_topics
 from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.sensitivity import few_topics_note, paired_change
 from evenrank.trec.collection import Collection, TopicChoice, as_collection, choose_topics
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COMPARED: dict[Task, tuple[str, ...]] = {
     1: ("optimal", "exposure-disparity", "deficit", "proportional", "relevance"),
@@ -117,7 +114,7 @@ class InformationCosts:
             "notes": self.notes(),
         }
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """A data frame: a row for each policy and condition."""
         return pandas_frame(self.rows())
 

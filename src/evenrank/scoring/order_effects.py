@@ -22,8 +22,8 @@ from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.progress import track
-from evenrank.scoring.evaluate import given_runs, joined_groups, judged_part, without_withdrawn
-from evenrank.scoring.protocol_settings import settle_protocol
+from evenrank.scoring.evaluate import given_runs, judged_part, without_withdrawn
+from evenrank.scoring.protocol_settings import joined_groups, settle_protocol
 from evenrank.scoring.rejudged import scorer
 from evenrank.scoring.sensitivity import BLENDS, kendall_tau, main_by_topic, means_of, scored_dimensions, with_errors
 from evenrank.scoring.tables import Column, Table, TableResult

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, TypeAlias, get_type_hints
 
 from evenrank.core.exposure import parse_attention
-from evenrank.core.groups import GroupSpace
+from evenrank.core.groups import Dimension, GroupNames, GroupSpace
 from evenrank.core.protocol import PROTOCOLS, Protocol
 from evenrank.core.settings import check_value, parse_value, read_pairs
 from evenrank.errors import EvenrankError, UnknownNameError
@@ -89,7 +89,16 @@ ALL = "intersection"
 """Name of the product of all dimensions of a protocol."""
 
 
-def protocol_space(collection: Collection, protocol: Protocol, groups: str = ALL) -> GroupSpace:
+def joined_groups(groups: GroupNames) -> str:
+    """Names of dimensions, joined by commas."""
+    given = [groups] if isinstance(groups, str) or not isinstance(groups, Iterable) else list(groups)
+    names = [one.name if isinstance(one, Dimension) else one for one in given]
+    if not names or not all(isinstance(name, str) for name in names):
+        raise EvenrankError(f"groups is {groups!r} (give the name of a dimension, or a list of names)")
+    return ",".join(names)
+
+
+def protocol_space(collection: Collection, protocol: Protocol, groups: GroupNames = ALL) -> GroupSpace:
     """The group space that `groups` names: `intersection` is all of the protocol's dimensions, and the default.
 
     A collection that has none of them but dimensions of its own is scored by those.
@@ -97,7 +106,7 @@ def protocol_space(collection: Collection, protocol: Protocol, groups: str = ALL
     A dimension that the collection does not have is refused by name, also where it is needed only for the margin that
     is the target of a set; so is one that nobody knows in `normalised`.
     """
-    chosen = groups.strip() or ALL
+    chosen = joined_groups(groups).strip() or ALL
     names = tuple(part.strip() for part in chosen.split(","))
     if chosen == ALL:
         names = collection.default_groups(protocol.dimensions)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.frames import pandas_frame, polars_frame
+from evenrank.core.frames import DataFrame, pandas_frame, polars_frame
 from evenrank.core.groups import GroupShare
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import Task
@@ -26,7 +26,6 @@ from evenrank.scoring.scorer import defined
 from evenrank.scoring.tables import Column, Table, TableResult, html_of, latex_of, text_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
     from evenrank.scoring.score_bounds import ScoreBounds
@@ -281,7 +280,7 @@ class Results(TableResult):
         ends = {m.key: measure_interval(run, m.key, self.protocol) for m in self.measures_of(run.task)}
         return {"intervals": {name: asdict(end) for name, end in ends.items()}}
 
-    def to_pandas(self, per_topic: bool = False) -> pd.DataFrame:
+    def to_pandas(self, per_topic: bool = False) -> DataFrame:
         """A data frame: a row per run, or per run and topic."""
         if per_topic:
             rows = [{"run": r.run, "task": r.task, "topic": t, **s} for r in self.runs for t, s in r.topics.items()]
@@ -349,7 +348,7 @@ class ItemScores(Results):
             for query, scores in _pairs(one.queries)
         )
 
-    def to_pandas(self, per_query: bool = False) -> pd.DataFrame:
+    def to_pandas(self, per_query: bool = False) -> DataFrame:
         """A pandas frame: a row per system, or per system and query."""
         return pandas_frame(list(self._rows(per_query)))
 

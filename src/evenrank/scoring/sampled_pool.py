@@ -27,11 +27,11 @@ from evenrank.core.target import group_target
 from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError, listed
 from evenrank.measures.awrf import awrf_rows
-from evenrank.scoring.evaluate import given_runs, joined_groups, without_withdrawn
+from evenrank.scoring.evaluate import given_runs, without_withdrawn
 from evenrank.scoring.intervals import Interval, pooled_interval
-from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
-from evenrank.scoring.ranked_pages import DENSE_ALIGNMENT, RankedPages, align_pages, scored_pages
+from evenrank.scoring.ranked_pages import DENSE_ALIGNMENT, RankedPages, align_pages
 from evenrank.scoring.tables import Cell, Column, Table, TableResult
+from evenrank.scoring.topic_truth import CollectionProblem
 from evenrank.trec.assessment.pool import Pool
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.collection import Collection, as_collection, as_run
@@ -138,11 +138,10 @@ def sampled_scores(
     Judgments are those of the collection. Topics with a stratum of which nothing was judged are left out.
     """
     opened = as_collection(collection)
-    chosen = settle_protocol(protocol, **settings)
-    space = protocol_space(opened, chosen, joined_groups(groups))
+    problem = CollectionProblem.of(opened, protocol, groups, **settings)
     opened, loaded, about = without_withdrawn(opened, [as_run(opened, run) for run in given_runs(runs)])
     whole, drawn = (one if isinstance(one, Pool) else read_pool(one) for one in (pool, sample))
-    _check(loaded, chosen, space)
+    _check(loaded, problem.protocol, problem.space)
     notes = list(about)
     topics = list(_sampled_topics(opened, whole.with_ids(opened.text_ids), drawn.with_ids(opened.text_ids), notes))
     if not topics:
@@ -150,7 +149,7 @@ def sampled_scores(
     found: list[SampledScore] = []
     by_topic: dict[str, dict[int, dict[str, float]]] = {}
     for run in loaded:
-        scored, mine = _scored(opened, run, topics, chosen, space)
+        scored, mine = _scored(problem, run, topics)
         found += scored
         by_topic[run.name] = mine
     strata: dict[int, tuple[int, int]] = {}
@@ -248,9 +247,9 @@ def _sampled_topics(collection: Collection, pool: Pool, sample: Pool, notes: lis
 
 
 def _scored(
-    collection: Collection, run: Run, topics: Sequence[_Topic], protocol: Protocol, space: GroupSpace
+    problem: CollectionProblem, run: Run, topics: Sequence[_Topic]
 ) -> tuple[list[SampledScore], dict[int, dict[str, float]]]:
-    ranked = scored_pages(run, collection, protocol, space)
+    ranked, protocol = problem.ranked(run), problem.protocol
     values, plain, variances, shares, ids = [], [], [], [], []
     for one in topics:
         row = ranked.get(one.topic.id)
@@ -259,7 +258,7 @@ def _scored(
         found = np.zeros((2 + len(one.replicates), len(MEASURES)))
         if row is not None and len(row.pages):
             weights = np.vstack([one.weights, np.ones(len(one.pages)), one.replicates])
-            found = _estimates(collection, row, one, weights, protocol, space)
+            found = _estimates(problem, row, one, weights)
         ids.append(one.topic.id)
         deviations = found[2:] - found[0]
         values.append(found[0] - one.factors @ deviations)
@@ -281,10 +280,9 @@ def _scored(
     return scores, dict(zip(ids, rows, strict=True))
 
 
-def _estimates(
-    collection: Collection, ranked: RankedPages, one: _Topic, weights: Floats, protocol: Protocol, space: GroupSpace
-) -> Floats:
+def _estimates(problem: CollectionProblem, ranked: RankedPages, one: _Topic, weights: Floats) -> Floats:
     """The measures of a ranking with each row of weights: row by measure."""
+    protocol = problem.protocol
     is_relevant = np.isin(one.pages, one.topic.rel_docs)
     relevant, weights = one.pages[is_relevant], weights[:, is_relevant]
     ideal_depth = protocol.ideal_length(1)
@@ -295,19 +293,13 @@ def _estimates(
     sums = np.append(0.0, np.cumsum(discounts[:ideal_depth]))
     ndcg = weights @ gains / np.interp(weights.sum(axis=1), np.arange(ideal_depth + 1), sums).clip(1e-12)
     precision = weights @ (gains > 0.0) / max(1, protocol.task1_depth)
-    awrf = _fairness(collection, ranked, relevant, weights, protocol, space)
+    awrf = _fairness(problem, ranked, relevant, weights)
     return np.stack([ndcg, precision, awrf, ndcg * awrf], axis=1)
 
 
-def _fairness(
-    collection: Collection,
-    ranked: RankedPages,
-    relevant: NDArray[np.int32],
-    weights: Floats,
-    protocol: Protocol,
-    space: GroupSpace,
-) -> Floats:
+def _fairness(problem: CollectionProblem, ranked: RankedPages, relevant: NDArray[np.int32], weights: Floats) -> Floats:
     """AWRF of a ranking whose target is made of relevant pages with each row of weights."""
+    collection, protocol, space = problem.collection, problem.protocol, problem.space
     rows = collection.rows_of(relevant)
     aligned = align_pages(collection, rows[rows >= 0], space, protocol)
     assert isinstance(aligned, Alignment)

@@ -41,10 +41,10 @@ from evenrank.measures.worst_case import (
     mass_set,
 )
 from evenrank.progress import track
-from evenrank.scoring.ranked_pages import align_pages, scored_pages, unranked
+from evenrank.scoring.ranked_pages import align_pages
 from evenrank.scoring.results import ItemScores, Results
 from evenrank.scoring.tables import Cell, Column, Table
-from evenrank.scoring.topic_truth import TopicTruth, topic_view
+from evenrank.scoring.topic_truth import CollectionProblem, TopicTruth
 from evenrank.trec.collection import Collection
 from evenrank.trec.judged_pages import SCOPES, Unjudged, check_scope, judged_at, judged_pages
 
@@ -158,7 +158,8 @@ class TopicLimits:
             gain = ndcg_bound(batch, self.open)
             return Bound(gain.low * fairness.low, gain.high * fairness.high)
         if name == "EE-L" and self.task == 2 and self._has_group_bounds and not self._target.may_be_empty:
-            return loss_bounds(self._exposure(batch, is_share=False), self._scaled_target)
+            image = _blend_matrix(self.truth.space, self.truth.protocol.blend) * self.truth.exposure_scale
+            return loss_bounds(self._exposure(batch, is_share=False), replace(self._target, image=image))
         return None
 
     def _fairness(self, batch: QueryBatch) -> Bound | None:
@@ -201,11 +202,6 @@ class TopicLimits:
         drops = not protocol.keeps_unknown(self.task)
         image = _blend_matrix(space, protocol.blend)
         return mass_set(least, most, completions(space), drops_unknown=drops, is_share=True, image=image)
-
-    @property
-    def _scaled_target(self) -> MassSet:
-        image = _blend_matrix(self.truth.space, self.truth.protocol.blend) * self.truth.exposure_scale
-        return replace(self._target, image=image)
 
     def _work(self, rows: NDArray[np.intp], others: NDArray[np.intp]) -> tuple[tuple[Floats, Floats], ...]:
         """Least and largest ideal exposure of relevant pages and of those that may be.
@@ -338,35 +334,30 @@ class ScoreBounds:
 
 
 def bounds_of_runs(
-    collection: Collection,
-    runs: Sequence[Run],
-    results: Results,
-    space: GroupSpace,
-    truth_of: Callable[[int], TopicTruth],
-    unjudged: Unjudged,
+    problem: CollectionProblem, runs: Sequence[Run], results: Results, unjudged: Unjudged
 ) -> ScoreBounds:
     """The lowest and the highest possible scores of runs on a collection."""
-    protocol = results.protocol
-    ranked = {run.name: scored_pages(run, collection, protocol, space) for run in runs}
+    ranked = {run.name: problem.ranked(run) for run in runs}
     topics = {(run.task, topic) for run in runs for topic in results[run.name].topics}
     limits: dict[tuple[Task, int], TopicLimits] = {}
     for task, topic in sorted(topics):
         shown = [pages[topic].pages for pages in ranked.values() if topic in pages]
-        limits[task, topic] = TopicLimits(truth_of(topic), task, open_pages(truth_of(topic), shown, unjudged))
+        truth = problem.truth(topic)
+        limits[task, topic] = TopicLimits(truth, task, open_pages(truth, shown, unjudged))
     pairs = [(run, topic) for run in runs for topic in results[run.name].topics]
     found: dict[str, dict[int, MeasureBounds]] = {run.name: {} for run in runs}
     unknown: dict[str, list[dict[str, float]]] = {run.name: [] for run in runs}
     for run, topic in track(pairs, "bounds", len(pairs), "topic"):
-        pages = ranked[run.name].get(topic) or unranked(collection, space, protocol)
-        view, scores = topic_view(run.task, pages, truth_of(topic)), results[run.name].topics[topic]
+        view = problem.view(run.task, ranked[run.name].get(topic), topic)
+        scores = results[run.name].topics[topic]
         found[run.name][topic] = limits[run.task, topic].bounds(view, results.measures_of(run.task), scores)
-        unknown[run.name].append(unknown_attention(view, space))
+        unknown[run.name].append(unknown_attention(view, problem.space))
     bounds = []
     for run in runs:
-        by_topic, depth = found[run.name], protocol.depth(run.task)
+        by_topic, depth = found[run.name], problem.protocol.depth(run.task)
         shares = [one for one in unknown[run.name] if one]
         means = {name: float(np.mean([one[name] for one in shares])) for name in (shares[0] if shares else ())}
-        share = judged_share(run, collection, depth, list(by_topic))
+        share = judged_share(run, problem.collection, depth, list(by_topic))
         bounds.append(
             RunBounds(run.name, run.task, mean_bounds(list(by_topic.values())), by_topic, share, depth, means)
         )

@@ -24,7 +24,7 @@ from evenrank.core.uncertainty import ErrorTable
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.progress import track
-from evenrank.scoring.evaluate import evaluate, given_runs, joined_groups, judged_part, without_withdrawn
+from evenrank.scoring.evaluate import evaluate, given_runs, judged_part, without_withdrawn
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
 from evenrank.scoring.scorer import defined, mean_of_defined
@@ -204,7 +204,7 @@ def few_topics_note(n_topics: int) -> list[str]:
 
 def scored_dimensions(collection: Collection, protocol: Protocol, groups: GroupNames) -> list[str]:
     """Names of the dimensions that are scored and have groups that can be wrong."""
-    space = protocol_space(collection, protocol, joined_groups(groups))
+    space = protocol_space(collection, protocol, groups)
     return [dimension.name for dimension in space.dimensions if dimension.name not in collection.counts]
 
 

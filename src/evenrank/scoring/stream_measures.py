@@ -35,15 +35,6 @@ CONFIDENCE = 0.95
 LEAST_TARGET = 0.001
 """Least share of the target of a group that can be the worst-served: the ratio of smaller ones is noise."""
 
-MEASURES_OF_STREAMS: dict[str, str] = {
-    "utility": "mean over requests of Σ attention × relevance",
-    "quality": "utility as a share of that of the relevance order",
-    "unfairness": "Euclidean distance between the groups' shares of exposure and their target, over the whole stream",
-    "worst_ratio": "exposure over target of the worst-served group with at least 0.1 % of the target",
-    "switches": "share of pairs of items in another order than when the query was last ranked",
-}
-"""Name → what it is. Higher is better for the first two and `worst_ratio`, lower for the others."""
-
 Grades = Mapping[tuple[str, Item], float] | Callable[[str, Item], float]
 
 
@@ -89,7 +80,13 @@ class StreamMeasures:
     name: str
     n_requests: int
     values: dict[str, float]
-    """Measure → value over the whole stream; see `MEASURES_OF_STREAMS`."""
+    """Measure → value over the whole stream. Higher is better for the first two and `worst_ratio`.
+
+    `utility` is the mean over requests of Σ attention × relevance, `quality` the utility as a share of that of the
+    relevance order, `unfairness` the Euclidean distance between the groups' shares of exposure and their target,
+    `worst_ratio` exposure over target of the worst-served group with at least 0.1 % of the target, and `switches` the
+    share of pairs of items in another order than when the query was last ranked.
+    """
     intervals: dict[str, Interval]
     """Measure → 95 % interval: jackknife over consecutive blocks of requests. Empty for fewer than two blocks."""
     worst_group: str | None

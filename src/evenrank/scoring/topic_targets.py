@@ -5,25 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.frames import pandas_frame
+from evenrank.core.frames import DataFrame, pandas_frame
 from evenrank.core.groups import GroupNames, GroupSpace
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
 from evenrank.core.sparse import SparseTarget, SparseVector
 from evenrank.errors import EvenrankError
-from evenrank.scoring.evaluate import joined_groups
-from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
-from evenrank.scoring.topic_truth import TopicTruth
+from evenrank.scoring.topic_truth import CollectionProblem
 from evenrank.trec.collection import Collection, as_collection
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 LONG_FORM = 10_000
 """With more groups than this, targets are listed group by group, non-zero ones only."""
@@ -83,7 +77,7 @@ class TopicTargets:
             "targets": [{"topic": topic, "target": dict(zip(self.groups, row, strict=True))} for topic, row in rows],
         }
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """A data frame: a row per topic and a column per group; of very many groups, a row per topic and group."""
         if self.is_long:
             return pandas_frame(self.rows(), columns=["topic", "group", "target"])
@@ -103,9 +97,9 @@ def topic_targets(
     The fully unknown group is left out where the protocol leaves it out: in Task 1 of 2021.
     """
     opened = as_collection(collection)
-    chosen = settle_protocol(protocol, **settings)
-    space = protocol_space(opened, chosen, joined_groups(groups))
-    truths = [TopicTruth(opened, topic, chosen, space) for topic in opened.topics if len(topic.rel_docs)]
+    problem = CollectionProblem.of(opened, protocol, groups, **settings)
+    chosen, space = problem.protocol, problem.space
+    truths = [problem.truth(topic.id) for topic in opened.topics if len(topic.rel_docs)]
     kept = [truth for truth in truths if task == 1 or truth.has_task2_target]
     if not kept:
         raise EvenrankError(f"{opened.path}: no topic has judgments to make a target of (import topics with rel_docs)")

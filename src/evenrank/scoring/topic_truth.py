@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
 from evenrank.core.exposure import Attention
-from evenrank.core.groups import GroupSpace
+from evenrank.core.groups import GroupNames, GroupSpace
 from evenrank.core.problem import QueryBatch, QueryView
 from evenrank.core.protocol import Protocol
-from evenrank.core.records import NO_CLASS, Task, Topic
+from evenrank.core.records import NO_CLASS, Run, Task, Topic
 from evenrank.core.sparse import SparseAlignment, SparseTarget, SparseVector, blended_part, unblended_part
 from evenrank.core.target import TrueTarget
-from evenrank.scoring.ranked_pages import RankedPages, align_pages, align_pages_sparsely
+from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
+from evenrank.scoring.ranked_pages import RankedPages, align_pages, align_pages_sparsely, scored_pages, unranked
 from evenrank.trec.collection import Collection
 from evenrank.trec.true_target import page_target, task1_target, task2_target, work_exposure
 
@@ -38,10 +39,6 @@ class TopicTruth:
     space: GroupSpace
     layout: PublishedLayout | None = None
     """Where to round as the published code does; None to sum in any order."""
-
-    @property
-    def n_relevant(self) -> int:
-        return len(self.topic.rel_docs)
 
     @cached_property
     def attention(self) -> Attention:
@@ -186,6 +183,44 @@ class TrueRelevantPages:
         return align_pages(truth.collection, self._rows, truth.space, truth.protocol)
 
 
+@dataclass
+class CollectionProblem:
+    """What runs on a collection are scored by: its judgments under one protocol, over the groups of one space."""
+
+    collection: Collection
+    protocol: Protocol
+    space: GroupSpace
+    layout: PublishedLayout | None = None
+    """Where to round as the published code does; None to sum in any order."""
+
+    def __post_init__(self) -> None:
+        self._truths: dict[int, TopicTruth] = {}
+
+    @classmethod
+    def of(
+        cls, collection: Collection, protocol: str | Protocol, groups: GroupNames, **settings: Any
+    ) -> CollectionProblem:
+        """The problem by the names of protocol and dimensions, with changed settings of the protocol."""
+        chosen = settle_protocol(protocol, **settings)
+        return cls(collection, chosen, protocol_space(collection, chosen, groups))
+
+    def truth(self, topic: int) -> TopicTruth:
+        """What is true of a topic, worked out once."""
+        if topic not in self._truths:
+            record = self.collection.topic_by_id[topic]
+            self._truths[topic] = TopicTruth(self.collection, record, self.protocol, self.space, self.layout)
+        return self._truths[topic]
+
+    def ranked(self, run: Run, rows: NDArray[np.intp] | None = None) -> dict[int, RankedPages]:
+        """The scored pages of a run by topic; `rows` are those of all its pages, if they are known already."""
+        return scored_pages(run, self.collection, self.protocol, self.space, rows)
+
+    def view(self, task: Task, ranked: RankedPages | None, topic: int) -> QueryView:
+        """One topic of a run, ready to be measured; None where the run does not answer it."""
+        pages = ranked or unranked(self.collection, self.space, self.protocol)
+        return topic_view(task, pages, self.truth(topic))
+
+
 def published_pages(
     collection: Collection, rows: NDArray[np.intp], protocol: Protocol, layout: PublishedLayout
 ) -> PublishedPages:
@@ -215,7 +250,7 @@ def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> QueryView:
             depth=np.array([protocol.depth(task)]),
             ideal_depth=np.array([protocol.ideal_length(task)]),
             gains=truth.is_relevant(ranked.pages),
-            n_relevant=np.array([truth.n_relevant]),
+            n_relevant=np.array([len(truth.topic.rel_docs)]),
             alignment=ranked.alignment,
             full_target=wanted if isinstance(wanted, SparseTarget) else wanted[None],
             relevant_items=truth.relevant,

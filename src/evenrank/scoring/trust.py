@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.frames import pandas_frame
+from evenrank.core.frames import DataFrame, pandas_frame
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
@@ -28,9 +28,6 @@ from evenrank.scoring.compare import TESTS, holm, randomisation_p_of_rows
 from evenrank.scoring.results import Results
 from evenrank.scoring.sensitivity import few_topics_note
 from evenrank.scoring.tables import Column, Table, TableResult
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 N_RESAMPLES = 2_000
 MAX_TOPICS_NEEDED = 1_000_000
@@ -145,7 +142,7 @@ class Trust(TableResult):
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "best_stays": self.best_stays, "summary": self.summary()}
 
-    def to_pandas(self, pairs: bool = False) -> pd.DataFrame:
+    def to_pandas(self, pairs: bool = False) -> DataFrame:
         """A data frame: a row per run, or per pair of runs."""
         return pandas_frame([asdict(one) for one in (self.pairs if pairs else self.runs)])
 

@@ -22,7 +22,8 @@ from evenrank.core.uncertainty import SOURCES, Uncertainty
 from evenrank.errors import EvenrankError
 from evenrank.io.groupings import Grouping
 from evenrank.scoring.imputation import JudgedRanks
-from evenrank.scoring.ranked_pages import DENSE_ALIGNMENT, RankedPages, scored_pages
+from evenrank.scoring.ranked_pages import DENSE_ALIGNMENT, RankedPages
+from evenrank.scoring.topic_truth import CollectionProblem
 from evenrank.scoring.uncertain import (
     DrawnRun,
     UncertainData,
@@ -154,23 +155,20 @@ def _runs(
 
 
 def uncertain_results(
-    collection: Collection,
+    problem: CollectionProblem,
     runs: Sequence[Run],
     results: Results,
-    space: GroupSpace,
     sources: Sequence[str],
     model: Uncertainty,
     n_draws: int,
 ) -> dict[Task, UncertainResults]:
     """Intervals of all runs that carry the sources, by task; the draws depend on the protocol's `interval_seed`."""
-    protocol = results.protocol
-    _refuse(collection, protocol, space)
+    protocol = problem.protocol
+    _refuse(problem.collection, protocol, problem.space)
     found: dict[Task, UncertainResults] = {}
     for task in results.tasks:
         of_task = [run for run in runs if run.task == task]
-        data = collection_data(
-            collection, of_task, task, [list(results[run.name].topics) for run in of_task], protocol, space
-        )
+        data = collection_data(problem, of_task, task, [list(results[run.name].topics) for run in of_task])
         found[task] = estimate_uncertainty(
             data,
             results.measures_of(task),
@@ -198,14 +196,10 @@ def _refuse(collection: Collection, protocol: Protocol, space: GroupSpace) -> No
 
 
 def collection_data(
-    collection: Collection,
-    runs: Sequence[Run],
-    task: Task,
-    topics_of: Sequence[Sequence[int]],
-    protocol: Protocol,
-    space: GroupSpace,
+    problem: CollectionProblem, runs: Sequence[Run], task: Task, topics_of: Sequence[Sequence[int]]
 ) -> UncertainData:
     """The ranked and the relevant pages of the scored topics, with what is recorded of them."""
+    collection, protocol, space = problem.collection, problem.protocol, problem.space
     topics = sorted({topic for listed in topics_of for topic in listed})
     number = {topic: place for place, topic in enumerate(topics)}
     keys = [_run_keys(run, number) for run in runs]
@@ -227,7 +221,7 @@ def collection_data(
     rows = collection.rows_of(page)
     drawn_runs, attention = [], np.zeros(len(items))
     for run, listed in zip(runs, topics_of, strict=True):
-        one = _drawn_run(collection, run, [number[t] for t in listed], topics, items, protocol, space)
+        one = _drawn_run(problem, run, [number[t] for t in listed], topics, items)
         drawn_runs.append(one)
         batch = one.batch
         weights = page_attention(batch.attention_model, batch.ranks, batch.rankings, is_relevant[one.rows])
@@ -273,16 +267,10 @@ def _dimension(collection: Collection, rows: Ints, dimension: Dimension, protoco
 
 
 def _drawn_run(
-    collection: Collection,
-    run: Run,
-    numbers: Sequence[int],
-    topics: Sequence[int],
-    items: NDArray[np.int64],
-    protocol: Protocol,
-    space: GroupSpace,
+    problem: CollectionProblem, run: Run, numbers: Sequence[int], topics: Sequence[int], items: NDArray[np.int64]
 ) -> DrawnRun:
     """The scored rows of a run as places among the items; a topic without a ranking has none."""
-    ranked = scored_pages(run, collection, protocol, space)
+    ranked, protocol, space = problem.ranked(run), problem.protocol, problem.space
     none = np.empty(0, np.intp)
     blank = RankedPages(no_pages(), none, none, 0, Alignment(np.zeros((1, space.n_groups)), none))
     parts = [ranked.get(topics[number], blank) for number in numbers]

@@ -24,12 +24,13 @@ from evenrank.scoring.depth_curves import depth_curves
 from evenrank.scoring.evaluate import evaluate, given_runs, judged_part, without_withdrawn
 from evenrank.scoring.exposure_by_group import GroupExposure, exposure_by_group, exposure_table
 from evenrank.scoring.figures import distribution_figure, exposure_figure, scatter_figure, topic_figure
-from evenrank.scoring.protocol_settings import ALL, protocol_space
+from evenrank.scoring.protocol_settings import ALL
 from evenrank.scoring.report.report_page import page_html
 from evenrank.scoring.result_tables import runs_table, save_table
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables import Cell, Column, Table
 from evenrank.scoring.topic_stats import write_feedback, write_topic_stats
+from evenrank.scoring.topic_truth import CollectionProblem
 from evenrank.trec.collection import Collection, as_collection, as_run
 
 MARKER = "report.json"
@@ -91,10 +92,10 @@ def refuse_other_folder(folder: Path) -> None:
 
 
 def _exposures(collection: Collection, runs: Sequence[Run], results: Results) -> list[GroupExposure]:
-    space = protocol_space(collection, results.protocol, results.groups)
+    problem = CollectionProblem.of(collection, results.protocol, results.groups)
     by_name = {run.name: run for run in runs}
     return [
-        exposure_by_group(collection, by_name[row.run], row.topics, results.protocol, space)
+        exposure_by_group(problem, by_name[row.run], row.topics)
         for task in results.tasks
         for row in results.of_task(task)
     ]
