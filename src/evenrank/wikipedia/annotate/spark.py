@@ -13,7 +13,7 @@ from evenrank.errors import EvenrankError, Fault, first_line
 from evenrank.io.content import Position, Split, plan_splits, read_split
 from evenrank.io.faults import FaultLog
 from evenrank.spark import send_package
-from evenrank.wikipedia.annotate.stage import Stage, StageBatch, StageResult, WorkStore, keep_results, unread
+from evenrank.wikipedia.annotate.stage import Stage, StageBatch, StageResult, WorkStore, keep_results, unread_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,4 +101,4 @@ def _results(folder: Path, n_known: int) -> Iterator[StageResult]:
                 n_before += 1
                 if n_before > n_known:
                     batch = StageBatch(*pickle.loads(packed))  # made by this package # nosec B301
-                    yield StageResult(Position(n_before), 0, batch if is_read else unread(batch.faults))
+                    yield StageResult(Position(n_before), 0, batch if is_read else unread_batch(batch.faults))

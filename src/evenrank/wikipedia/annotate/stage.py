@@ -256,10 +256,10 @@ def _read_locally(stage: Stage, position: Position, n_workers: int | None) -> It
             position, n_file_bytes = result.end, result.n_file_bytes
             yield result
     if damage.faults:
-        yield StageResult(position, n_file_bytes, unread(damage.faults))
+        yield StageResult(position, n_file_bytes, unread_batch(damage.faults))
 
 
-def unread(damage: Sequence[Fault]) -> StageBatch:
+def unread_batch(damage: Sequence[Fault]) -> StageBatch:
     """A batch for what could not be read of the file.
 
     A damaged block in its middle only costs its records; InputError when its end is missing.
