@@ -226,6 +226,13 @@ class PolicyByTask:
         return self.for_task(request.task).rank(candidates, target, request, rng)
 
 
+def parse_policy(text: str) -> tuple[str, dict[str, str]]:
+    """Name and settings of `name:setting=value,setting=value`."""
+    name, _, rest = text.partition(":")
+    pairs = [pair.partition("=") for pair in rest.split(",") if pair.strip()]
+    return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
+
+
 def settings_of(policy: object) -> dict[str, Any]:
     """The settings of a policy, by name; none of one that is no dataclass."""
     return asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}

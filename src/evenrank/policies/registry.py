@@ -19,7 +19,7 @@ from evenrank.policies.exposure_lp import ExposureLP
 from evenrank.policies.greedy import Greedy
 from evenrank.policies.mixtures import BestOf, Filter, Fusion, Inferred, Union, inner_policies
 from evenrank.policies.optimal import Optimal
-from evenrank.policies.policy import Policy, PolicyByTask
+from evenrank.policies.policy import Policy, PolicyByTask, parse_policy
 from evenrank.policies.relevance import MMR, EpsilonGreedy, Relevance
 from evenrank.policies.rerankers import DetConstSort, FaIr
 from evenrank.policies.sequences import Controller, PlackettLuce
@@ -103,9 +103,9 @@ def make_policy(
     """
     texts = setting_texts(settings or {})
     if isinstance(policy, str):
-        name, _, rest = policy.partition(":")
-        texts = {**_pairs(rest), **texts}
-        policy = find_policy(name.strip())
+        name, own = parse_policy(policy)
+        texts = {**own, **texts}
+        policy = find_policy(name)
     elif not is_policy(policy):
         raise WrongTypeError(policy, "policy", "the name of a policy or a policy object")
     faults = Collected()
@@ -119,11 +119,6 @@ def make_policy(
     return made
 
 
-def _pairs(text: str) -> dict[str, str]:
-    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
 def setting_owners(entry: PolicyEntry, task: Task | None = None) -> list[type[Policy]]:
     """The classes whose fields are the settings of a policy: of the task, or of every task."""
     if isinstance(entry, type) and issubclass(entry, PolicyByTask):
@@ -133,14 +128,14 @@ def setting_owners(entry: PolicyEntry, task: Task | None = None) -> list[type[Po
 
 def setting_names(policy: str | PolicyEntry, task: Task | None = None) -> frozenset[str]:
     """Names of the settings that a policy takes, in any task or in one; none for an unknown name or an object."""
-    entry = POLICIES.get(policy.partition(":")[0].strip()) if isinstance(policy, str) else policy
+    entry = POLICIES.get(parse_policy(policy)[0]) if isinstance(policy, str) else policy
     owners = [] if entry is None else setting_owners(entry, task)
     return frozenset(field.name for owner in owners for field in fields(owner))  # type: ignore[arg-type]
 
 
 def idle_settings(policy: str | PolicyEntry, task: Task, names: Iterable[str]) -> dict[str, str]:
     """Those of the settings that are accepted and do nothing in a task, and why."""
-    entry = POLICIES.get(policy.partition(":")[0].strip()) if isinstance(policy, str) else policy
+    entry = POLICIES.get(parse_policy(policy)[0]) if isinstance(policy, str) else policy
     former, own, known = getattr(entry, "former_settings", {}), setting_names(policy, task), setting_names(policy)
     elsewhere = {name: f"it is not a setting of Task {task}" for name in names if name in known - own}
     return {**{name: former[name] for name in names if name in former}, **elsewhere}

@@ -18,7 +18,7 @@ from evenrank.core.allowed import PageCount, Range, Share, Weight
 from evenrank.core.rng import derive
 from evenrank.core.settings import make_settings
 from evenrank.errors import EvenrankError, UnknownNameError
-from evenrank.policies.policy import CheckedPolicy
+from evenrank.policies.policy import CheckedPolicy, parse_policy
 
 UNIT = 1 << 28
 """Sums are whole numbers of 1/UNIT, so that adding them is exact and their order does not matter."""
@@ -269,9 +269,7 @@ def make_stream_policy(policy: str | StreamPolicy, settings: Mapping[str, str] |
         if settings:
             raise EvenrankError("settings belong to a policy's name; give the object its own")
         return policy
-    name, _, rest = policy.partition(":")
-    if name.strip() not in STREAM_POLICIES:
-        raise UnknownNameError("stream policy", name.strip(), STREAM_POLICIES)
-    pairs = [pair.partition("=") for pair in rest.split(",") if pair.strip()]
-    texts = {key.strip(): value.strip() for key, _, value in pairs}
-    return make_settings(STREAM_POLICIES[name.strip()], {**texts, **(settings or {})})
+    name, own = parse_policy(policy)
+    if name not in STREAM_POLICIES:
+        raise UnknownNameError("stream policy", name, STREAM_POLICIES)
+    return make_settings(STREAM_POLICIES[name], {**own, **(settings or {})})

@@ -18,7 +18,7 @@ from evenrank.policies.mixtures import inner_policies
 from evenrank.policies.optimal import precision_floor as floor
 from evenrank.policies.optimal.precision_floor import LEAST_FAIRNESS
 from evenrank.policies.optimal.sequence import WITHOUT_FLOOR
-from evenrank.policies.policy import Policy, settings_of
+from evenrank.policies.policy import Policy, parse_policy, settings_of
 from evenrank.policies.registry import idle_settings
 from evenrank.ranking.groups import cells_within
 from evenrank.ranking.job import RankingJob, TopicRankings
@@ -250,7 +250,7 @@ def _scored(job: RankingJob, given: Names[str]) -> Iterator[str]:
 def _uses_beliefs(job: RankingJob) -> bool:
     """Whether the policy, or one that it runs, looks at what is inferred of groups that the system does not know."""
     texts = (text for inner in inner_policies(job.policy).values() for text in inner)
-    names = {job.policy.name, *(text.partition(":")[0].strip() for text in texts)}
+    names = {job.policy.name, *(parse_policy(text)[0] for text in texts)}
     return job.policy.name == "inferred" or (job.request.task == 2 and not names.isdisjoint(("optimal", "inferred")))
 
 

@@ -26,7 +26,7 @@ from evenrank.io.item_relevance import RelevantItems
 from evenrank.io.rankings import ITEMS, RankedItems, read_rankings, source_name
 from evenrank.io.vocabulary import Vocabulary
 from evenrank.parallel import map_batches
-from evenrank.policies.policy import Candidates, Policy, Request
+from evenrank.policies.policy import Candidates, Policy, Request, parse_policy
 from evenrank.policies.registry import POLICIES, find_policy, idle_settings, make_policy
 from evenrank.ranking.reranked import Id, QueryCertificates, QueryRankings, Reranked
 from evenrank.retrieval.relevance import probability_by_rank
@@ -253,7 +253,7 @@ def _policy_of(policy: str | Policy, n_rankings: int, settings: Mapping[str, obj
     """The policy asked for, with its settings; an error that lists those that serve where it does not."""
     task: Task = 1 if n_rankings == 1 else 2
     usable = [other for other, one in POLICIES.items() if not getattr(one, "needs_text", False)]
-    name = policy.partition(":")[0].strip() if isinstance(policy, str) else ""
+    name = parse_policy(policy)[0] if isinstance(policy, str) else ""
     if isinstance(policy, str) and name not in POLICIES:
         raise UnknownNameError("policy", name, usable)
     entry = find_policy(name) if isinstance(policy, str) else policy

@@ -376,9 +376,7 @@ def _best_rounded(problem: CompoundProblem, solved: Sequence[Relaxation], n_star
 
 def _roundings(problem: CompoundProblem, relaxation: Relaxation) -> list[NDArray[np.intp]]:
     """The pages sorted by their expected exposure, the best ranking met on the way, the rankings of the mixture."""
-    exposure = np.zeros(len(problem.relevance))
-    for ranking, weight in zip(relaxation.mixture.rankings, relaxation.mixture.weights, strict=True):
-        exposure[ranking] += weight * problem.discounts
+    exposure = relaxation.mixture.exposure(problem.discounts, len(problem.relevance))
     by_exposure = best_ranking(exposure, len(problem.discounts))
     return [by_exposure, relaxation.best_ranking, *relaxation.mixture.rankings]
 

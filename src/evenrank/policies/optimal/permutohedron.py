@@ -106,6 +106,13 @@ class Mixture:
         """Expected outcome."""
         return np.asarray(self.weights @ self.outcomes)
 
+    def exposure(self, discounts: NDArray[np.float64], n_pages: int) -> NDArray[np.float64]:
+        """Expected exposure of each page."""
+        exposure = np.zeros(n_pages)
+        for ranking, weight in zip(self.rankings, self.weights, strict=True):
+            exposure[ranking] += weight * discounts
+        return exposure
+
     def joined(self, ranking: NDArray[np.intp], outcome: NDArray[np.float64], weight: float = 0.0) -> Mixture:
         """The same mixture with one more ranking, of share `weight`."""
         weights = np.append(self.weights * (1.0 - weight), weight)

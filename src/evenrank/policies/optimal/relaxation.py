@@ -292,8 +292,7 @@ class FreeSolution:
     def exposure(self) -> NDArray[np.float64]:
         """Expected exposure of each page in the best mixture."""
         exposure = np.zeros(len(self.problem.relevance))
-        for ranking, weight in zip(self.best.mixture.rankings, self.best.mixture.weights, strict=True):
-            exposure[self.kept[ranking]] += weight * self.problem.discounts
+        exposure[self.kept] = self.best.mixture.exposure(self.problem.discounts, len(self.kept))
         return exposure
 
     def revalued(self, relevance_power: float) -> FreeSolution:
