@@ -102,7 +102,7 @@ def named(part: RankedItems, name: str) -> RankedItems:
     return replace(part, systems=systems)
 
 
-def joined(parts: Sequence[RankedItems]) -> RankedItems:
+def join_rankings(parts: Sequence[RankedItems]) -> RankedItems:
     """Several systems as one; queries of equal names are the same query."""
     queries = Vocabulary.empty()
     query = [queries.encode(part.queries.names)[part.query] for part in parts]
@@ -220,10 +220,10 @@ def read_rankings(value: object, items: Vocabulary, faults: Faults, name: str = 
     if isinstance(value, Mapping):
         if value and all(isinstance(one, (str, os.PathLike)) for one in value.values()):
             tables = {str(key): read_item_table(Path(path)) for key, path in value.items()}
-            return joined([_from_table(one, key, items, faults) for key, one in tables.items()])
+            return join_rankings([_from_table(one, key, items, faults) for key, one in tables.items()])
         if value and all(_is_system(one) for one in value.values()):
             parts = [read_rankings(one, items, faults, str(key)) for key, one in value.items()]
-            return joined([named(part, str(key)) for part, key in zip(parts, value, strict=True)])
+            return join_rankings([named(part, str(key)) for part, key in zip(parts, value, strict=True)])
         return rankings_from_rows(mapping_rows(value, name, faults), name, items, faults)
     if isinstance(value, np.ndarray) and value.ndim == 2:
         return rankings_from_rows(mapping_rows(dict(enumerate(value.tolist())), name, faults), name, items, faults)
