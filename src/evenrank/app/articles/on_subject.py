@@ -338,7 +338,7 @@ def are_on_subject(
     possible = _name_place(engine, asked, page_ids) if asked.place else np.ones(len(page_ids), bool)
     chosen = np.flatnonzero(possible)[:MOST_READ]
     found = np.zeros(len(page_ids))
-    pages = read_candidates(engine, page_ids[chosen], [classes[at] for at in chosen.tolist()] if classes else None)
+    pages = read_matches(engine, page_ids[chosen], [classes[at] for at in chosen.tolist()] if classes else None)
     found[chosen] = [
         0.0 if _PERIOD.match(page.name) else probability(evidence_of(asked, page, share))
         for page, share in zip(pages, matches[chosen].tolist(), strict=True)
@@ -361,7 +361,7 @@ def _name_place(engine: Engine, asked: Asked, page_ids: NDArray[np.int32]) -> ND
     return np.asarray(has_name)
 
 
-def read_candidates(
+def read_matches(
     engine: Engine, page_ids: NDArray[np.int32], classes: Sequence[tuple[str, ...]] | None = None
 ) -> Iterator[ReadPage]:
     """What each article says of itself; `classes` are the names of what each is an instance of."""
