@@ -38,7 +38,7 @@ USES = {
     "lenskit": ITEMS + "from evenrank.interop.lenskit_lists import to_lenskit; print(len(to_lenskit(fair)))",
     "ann": "from evenrank.retrieval.encode.vector_cache import has_usearch; import usearch.index; assert has_usearch()",
     "dense": "import evenrank.retrieval.encode.encoder, onnxruntime, tokenizers",
-    "spark": "import evenrank.wikipedia.annotate.spark, pyspark.sql.pandas.functions, pyarrow.parquet",
+    "spark": "import evenrank.spark, pyspark.sql.pandas.functions, pyarrow.parquet",
     "gpu": "\n".join(
         [
             "import torch",

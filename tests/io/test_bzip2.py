@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenrank.io.bzip2 import read_bzip2_blocks
+from evenrank.io.compressed import read_bzip2_blocks
 
 
 def noise(n_bytes: int, seed: int = 1) -> bytes:
@@ -39,7 +39,7 @@ def test_magic_across_search_windows(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path.write_bytes(bz2.compress(noise(500_000), 1))
     whole = list(read_bzip2_blocks(path))
     for window in (64, 1000, 99_991):
-        monkeypatch.setattr("evenrank.io.bzip2.WINDOW", window)
+        monkeypatch.setattr("evenrank.io.compressed.WINDOW", window)
         assert list(read_bzip2_blocks(path)) == whole
 
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from evenrank.core.records import Article
 from evenrank.errors import InputError, input_error
-from evenrank.io.bzip2 import Bzip2Block, read_bzip2_blocks
-from evenrank.io.compressed import LINE_LIMIT, TRY_AGAIN, Decompressed
+from evenrank.io.compressed import LINE_LIMIT, TRY_AGAIN, Bzip2Block, Decompressed, read_bzip2_blocks
 from evenrank.io.faults import FaultLog
 
 CHUNK = 1 << 20

@@ -14,7 +14,7 @@ from dump_sample import HEAD, TAIL, page, write_sample
 from tests.spark_cluster import SPLIT_BYTES
 
 from evenrank.errors import EvenrankError, InputError
-from evenrank.wikipedia.annotate import labeller, spark
+from evenrank.wikipedia.annotate import labeller, stage
 from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
 from evenrank.wikipedia.annotate.settings import AnnotateInputs
 from evenrank.wikipedia.annotate.stage import WorkStore
@@ -107,7 +107,7 @@ def test_finished_inputs_are_kept_and_other_inputs_are_refused(spark_session, in
     with pytest.raises(EvenrankError, match="unfinished work with other inputs"):
         annotate(out, inputs, n_workers=1)
     read = []
-    monkeypatch.setattr(spark, "read_stage", lambda *stage: read.append(stage))
+    monkeypatch.setattr(stage, "read_stage", lambda *stage: read.append(stage))
     annotate(out, inputs, session=spark_session)
     assert not read
     here = tmp_path / "here.json.gz"
@@ -129,7 +129,7 @@ def test_rows_that_were_kept_are_not_kept_again(spark_session, inputs, tmp_path,
         patch.setattr(WorkStore, "add", stop_at_second)
         with pytest.raises(KeyboardInterrupt):
             annotate(there, inputs, session=spark_session)
-    monkeypatch.setattr(spark, "read_stage", None)
+    monkeypatch.setattr(stage, "read_stage", None)
     annotate(there, inputs, session=spark_session)
     assert there.read_bytes() == here.read_bytes()
     assert about_path(there).read_bytes() == about_path(here).read_bytes()
@@ -146,8 +146,8 @@ def test_several_wikis_give_the_same_bytes_from_one_reading_of_wikidata(spark_se
     both = {"enwiki": replace(inputs, wikidata_ids=None), "dewiki": AnnotateInputs(german, inputs.wikidata)}
     here, there = tmp_path / "here", tmp_path / "there"
     annotate_wikis(here, both, n_workers=1)
-    read, read_stage = [], spark.read_stage
-    monkeypatch.setattr(spark, "read_stage", lambda *stage: (read.append(stage[1].path.name), read_stage(*stage)))
+    read, read_stage = [], stage.read_stage
+    monkeypatch.setattr(stage, "read_stage", lambda *stage: (read.append(stage[1].path.name), read_stage(*stage)))
 
     def stop_at_german(out, *arguments, **options):
         if "dewiki" in out.name:

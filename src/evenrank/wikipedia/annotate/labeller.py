@@ -33,8 +33,7 @@ from evenrank.wikipedia.annotate.entities import annotate_entities, annotate_for
 from evenrank.wikipedia.annotate.quality import QualityModel, quality_models, wiki_percentiles
 from evenrank.wikipedia.annotate.record import Scope
 from evenrank.wikipedia.annotate.settings import ROWS_VERSION, AnnotateInputs, AnnotateSettings
-from evenrank.wikipedia.annotate.spark import run_on_spark
-from evenrank.wikipedia.annotate.stage import Stage, StageBatch, WorkStore, run_locally
+from evenrank.wikipedia.annotate.stage import Stage, StageBatch, WorkStore, run_locally, run_on_spark
 from evenrank.wikipedia.annotate.write import (
     PAGES_PER_MEMBER,
     PageRange,
