@@ -33,7 +33,7 @@ from evenrank.app.articles.on_subject import (
     evidence_of,
     factor_of,
     probability,
-    read_pages,
+    read_matches,
 )
 from evenrank.core.records import Topic
 from evenrank.ranking.sources import Session
@@ -78,7 +78,7 @@ def main() -> None:
 def read_judged(engine: Engine, subject: Mapping[str, Any]) -> list[Judged]:
     """The judged articles of a subject, by its title alone and with its keywords."""
     page_ids = np.array(sorted([*subject["on"], *subject["off"]]), np.int32)
-    pages, on, model = list(read_pages(engine, page_ids)), set(subject["on"]), LexicalModel(engine)
+    pages, on, model = list(read_matches(engine, page_ids)), set(subject["on"]), LexicalModel(engine)
     found = []
     for keywords in ((), tuple(subject["keywords"])):
         topic = with_keywords(Topic(0, subject["title"], keywords), engine)
