@@ -9,7 +9,8 @@ several probabilities, each subject being left out when the weights for it are f
 of all subjects (`app/articles/on_subject_weights.toml`).
 
 The first forty subjects were chosen for development, failures of earlier rules among them. Thirty each were judged in
-three further readings of lists, before which the weights had not seen them; they are in the file since.
+three further readings of lists, before which the weights had not seen them; four histories, of the best matches whether
+listed or not, were judged when lists of histories were too short.
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ import numpy as np
 from scipy.optimize import minimize
 
 from evenrank.app.articles.asked_subject import asked_by, with_keywords
-from evenrank.app.articles.on_subject import WEIGHTS, WEIGHTS_FILE, Evidence, evidence_of, probability, read_pages
+from evenrank.app.articles.on_subject import (
+    WEIGHTS,
+    WEIGHTS_FILE,
+    Evidence,
+    evidence_of,
+    factor_of,
+    probability,
+    read_matches,
+)
 from evenrank.core.records import Topic
 from evenrank.ranking.sources import Session
 from evenrank.retrieval.engine.protocol import Engine, Restriction
@@ -69,7 +78,7 @@ def main() -> None:
 def read_judged(engine: Engine, subject: Mapping[str, Any]) -> list[Judged]:
     """The judged articles of a subject, by its title alone and with its keywords."""
     page_ids = np.array(sorted([*subject["on"], *subject["off"]]), np.int32)
-    pages, on, model = list(read_pages(engine, page_ids)), set(subject["on"]), LexicalModel(engine)
+    pages, on, model = list(read_matches(engine, page_ids)), set(subject["on"]), LexicalModel(engine)
     found = []
     for keywords in ((), tuple(subject["keywords"])):
         topic = with_keywords(Topic(0, subject["title"], keywords), engine)
@@ -85,14 +94,17 @@ def read_judged(engine: Engine, subject: Mapping[str, Any]) -> list[Judged]:
 
 
 def fit(judged: Sequence[Judged]) -> Weights:
-    """The weights with which the product of the parts' probabilities agrees best with the judgments."""
+    """The weights with which the product of the factors' probabilities agrees best with the judgments."""
     names = {part: ["bias", *evidence] for one in judged for part, evidence in one.parts.items()}
     ends = np.cumsum([0, *map(len, names.values())])
     places = {part: slice(begin, end) for part, begin, end in zip(names, ends, ends[1:], strict=False)}
-    rows = {part: np.array([n for n, one in enumerate(judged) if part in one.parts]) for part in names}
+    cells = {part: cells_of(judged, part, list(names)) for part in names}
     values = {
-        part: np.array([[1.0, *judged[n].parts[part].values()] for n in numbers]) for part, numbers in rows.items()
+        part: np.array([[1.0, *judged[n].parts[part].values()] for n in cells[part][1].tolist()]) for part in names
     }
+    is_factor = np.zeros((len(names), len(judged)), bool)
+    for cell in cells.values():
+        is_factor[cell] = True
     is_on = np.array([one.is_on for one in judged])
     n_of = Counter((one.subject, one.has_keywords) for one in judged)
     counts = np.array([EACH_SUBJECT / n_of[one.subject, one.has_keywords] for one in judged])
@@ -100,21 +112,28 @@ def fit(judged: Sequence[Judged]) -> Weights:
     penalty[ends[:-1]] *= 0.05
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        logs, missing = np.zeros(len(judged)), {}
+        scores = np.zeros(is_factor.shape)
         for part, place in places.items():
-            scores = values[part] @ weights[place]
-            logs[rows[part]] -= np.logaddexp(0.0, -scores)
-            missing[part] = 1.0 / (1.0 + np.exp(scores))
+            scores[cells[part]] += values[part] @ weights[place]
+        logs = -np.where(is_factor, np.logaddexp(0.0, -scores), 0.0).sum(axis=0)
+        missing = 1.0 / (1.0 + np.exp(scores))
         chance = np.minimum(np.exp(logs), 1.0 - 1e-9)
         slope = counts * np.where(is_on, 1.0, -chance / (1.0 - chance))
         gradient = 2.0 * penalty * weights
         for part, place in places.items():
-            gradient[place] -= values[part].T @ (slope[rows[part]] * missing[part])
+            gradient[place] -= values[part].T @ (slope[cells[part][1]] * missing[cells[part]])
         cost = -counts @ np.where(is_on, logs, np.log1p(-chance)) + penalty @ weights**2
         return float(cost), gradient
 
     found = minimize(loss, np.zeros(ends[-1]), jac=True, method="L-BFGS-B", options={"maxiter": 2000}).x
     return {part: dict(zip(names[part], found[place].tolist(), strict=True)) for part, place in places.items()}
+
+
+def cells_of(judged: Sequence[Judged], part: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The factor to which each article adds the score of a part, and the article: of those that have the part."""
+    rows = [n for n, one in enumerate(judged) if part in one.parts]
+    factors = [names.index(factor_of(part, judged[n].parts)) for n in rows]
+    return np.array(factors), np.array(rows)
 
 
 def cross_validate(judged: Sequence[Judged], n_folds: int) -> np.ndarray:

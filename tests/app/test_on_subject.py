@@ -1,4 +1,4 @@
-"""Which articles a typed title is about: the field of a place, both words of a kind, and what is prominent."""
+"""Which articles a typed title is about: the field of a place, the past, women, and kinds of things and people."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def test_without_a_floor_nothing_is_left_out(desk: AppState) -> None:
     assert {"Can Kaya", "Jan Keller", *CINEMA} <= titles(loose, "Turkish cinema")
 
 
-def chance(title: str, name: str, text: str, *, is_person: bool = False, match: float = 0.6) -> float:
+def chance(title: str, name: str, text: str, *keywords: str, is_person: bool = False, match: float = 0.6) -> float:
     """How likely an article that matches well is about a subject."""
-    return probability(evidence_of(asked_by(Topic(0, title)), ReadPage(name, text, is_person), match))
+    return probability(evidence_of(asked_by(Topic(0, title, keywords)), ReadPage(name, text, is_person), match))
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,22 @@ def chance(title: str, name: str, text: str, *, is_person: bool = False, match: 
 def test_what_an_article_says_of_itself_decides(title: str, on: tuple[str, str], off: tuple[str, str]) -> None:
     is_on, is_off = (chance(title, *page, is_person=is_biography(page[1])) for page in (on, off))
     assert is_on >= LEAST > is_off
+
+
+def test_much_of_the_past_makes_up_for_little_of_the_place() -> None:
+    ruler = (
+        "Itzli",
+        "Itzli (c. 1430 – 1502) was an Aztec ruler in the time of the conquest of central Mexico.",
+    )
+    actress = ("Ana Rio", "Ana Rio (born 1980) is a Mexican actress. She lives in Mexico City, Mexico.")
+    asked = ("Aztec", "revolution", "conquest")
+    by_keywords, by_title, of_today = (
+        chance("History of Mexico", *ruler, *asked, is_person=True),
+        chance("History of Mexico", *ruler, is_person=True),
+        chance("History of Mexico", *actress, *asked, is_person=True),
+    )
+    assert by_keywords >= LEAST > of_today
+    assert by_keywords > by_title
 
 
 def test_few_likely_articles_are_joined_by_less_likely_ones() -> None:

@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from evenrank.core.records import Topic
@@ -62,9 +64,15 @@ def word_choice(text: str) -> Words:
     )
 
 
-_COMPOUND = re.compile(
-    rf"\b(?:{'|'.join(CHOSEN['compounds'])})"
-)  # in lower case: ignoring case takes five times as long
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    """One of these, in lower case, at the beginning of a word; by first letters, which takes a third of the time."""
+    by_letter = [
+        rf"{letter}(?:{'|'.join(one[1:] for one in same)})" for letter, same in groupby(sorted(patterns), itemgetter(0))
+    ]
+    return re.compile(rf"\b(?:{'|'.join(by_letter)})")
+
+
+_COMPOUND = _any_of(CHOSEN["compounds"])
 
 
 def joined(text: str) -> str:

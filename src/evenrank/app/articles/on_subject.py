@@ -3,7 +3,8 @@
 What a title asks for has parts (`asked_subject`), and an article must be about all of them: about the place, about
 women, about the past, about the subject itself. For each part its title, its first sentence and the beginning of its
 text are evidence, which weights turn into a probability; the product of all is how likely the article is on topic. The
-weights were fitted to articles that a person judged, with keywords and without (`benchmarks/subject_labels.py`).
+past is no factor of its own: much of it makes up for little of the place, or of the subject. The weights were fitted
+to articles that a person judged, with keywords and without (`benchmarks/subject_labels.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from itertools import islice
-from math import exp, log2
+from math import exp, log2, prod
 from typing import Any
 
 import numpy as np
@@ -169,7 +170,7 @@ class ReadPage:
 
     @cached_property
     def body(self) -> frozenset[str]:
-        return frozenset(map(singular, self.opening))
+        return frozenset(map(singular, set(self.opening)))
 
     @cached_property
     def years(self) -> list[int]:
@@ -285,7 +286,7 @@ def _of_gender(of_gender: tuple[str, ...], words: tuple[str, ...]) -> re.Pattern
 
 
 def past_evidence(asked: Asked, page: ReadPage) -> Evidence:
-    """What an article has of the past: the tense, years, and words of historians and of public life."""
+    """What an article has of the past: the tense, years, keywords, and words of historians and of public life."""
     lists = CHOSEN["history"]
     year = min(page.years, default=2000)
     return {
@@ -295,6 +296,7 @@ def past_evidence(asked: Asked, page: ReadPage) -> Evidence:
         "historian": float(page.is_person and word_choice(lists["scholars"]).among(page.own)),
         "public life": float(page.is_person and word_choice(lists["people"]).among(page.own)),
         "keyword said": float(any(keyword <= page.head for keyword in asked.keywords)),
+        "keywords in text": min(sum(keyword <= page.body for keyword in asked.keywords), 3) / 3,
         "match or work": float(word_choice(lists["others"]).among(page.defining | page.title_words)),
         "person": float(page.is_person),
     }
@@ -314,13 +316,20 @@ def evidence_of(asked: Asked, page: ReadPage, match: float) -> dict[str, Evidenc
     return parts
 
 
+def factor_of(part: str, parts: Mapping[str, Evidence]) -> str:
+    """The part whose score a part adds to: the past adds to what it is the past of, the place or the subject itself."""
+    if part != "past":
+        return part
+    return "place" if "place" in parts else next(iter(parts))
+
+
 def probability(parts: Mapping[str, Evidence], weights: Mapping[str, Mapping[str, float]] = WEIGHTS) -> float:
     """How likely an article is about all parts."""
-    found = 1.0
+    scores = dict.fromkeys((factor_of(part, parts) for part in parts), 0.0)
     for part, evidence in parts.items():
         score = weights[part]["bias"] + sum(weights[part][name] * value for name, value in evidence.items() if value)
-        found /= 1.0 + exp(-score)
-    return found
+        scores[factor_of(part, parts)] += score
+    return prod(1.0 / (1.0 + exp(-score)) for score in scores.values())
 
 
 def are_on_subject(
