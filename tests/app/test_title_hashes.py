@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.app.articles import title_hashes
-from evenrank.app.articles.title_hashes import hash_titles, normal_title, title_hash
 from evenrank.app.articles.titles import index_titles
+from evenrank.trec import title_hashes
 from evenrank.trec.collection import Collection
+from evenrank.trec.title_hashes import hash_titles, normal_title, title_hash
 
 ODD = " \u00a0\u0085\u1680\u2003\u2028\u202f\u205f\u3000\t\n\u001c_:\u200e\u200f\u202a\u2069ßŉΐﬁéǆжд漢字𝔘–\u0301Aabz"
 

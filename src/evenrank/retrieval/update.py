@@ -66,6 +66,7 @@ from evenrank.trec.manifest import (
     waiting_manifest,
 )
 from evenrank.trec.sources import check_date, md5_of
+from evenrank.trec.title_keys import write_title_keys
 from evenrank.trec.updated_data import UpdatedData, with_changes, write_updated_data
 from evenrank.wikipedia.annotate.inline import site_names
 
@@ -243,6 +244,7 @@ def _finish(
 ) -> Path:
     """Complete an index that has the changed pages."""
     write_training_pages(updated, engine, folder)
+    write_title_keys(updated, folder)
     if recorded_encoders(earlier):
         keep_vectors(earlier, known, folder, engine, data.touched)
     engine.close()

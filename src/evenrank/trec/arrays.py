@@ -77,6 +77,12 @@ class Titles:
         begin, end = self.offsets[row], self.offsets[row + 1]
         return bytes(self._view[begin:end]).decode()
 
+    def at(self, rows: NDArray[np.intp]) -> list[str]:
+        """The titles of some rows; an empty one for a row of −1."""
+        begins, ends = self.offsets[rows].tolist(), self.offsets[rows + 1].tolist()
+        parts = zip(begins, ends, (rows >= 0).tolist(), strict=True)
+        return [bytes(self._view[begin:end]).decode() if is_there else "" for begin, end, is_there in parts]
+
 
 def save_titles(folder: Path, titles: Iterable[bytes]) -> None:
     """Write titles, one for each page row, in order."""

@@ -210,10 +210,9 @@ class Collection:
     def titles_of(self, page_ids: Iterable[int]) -> list[str]:
         """Titles of pages; the id of a page that has none."""
         pages = list(page_ids)
-        rows = self.rows_of(np.array(pages or [0], np.int64))[: len(pages)].tolist()
-        titles = self.titles
-        pairs = zip(pages, rows, strict=True)
-        return [(titles[row] if titles and row >= 0 else "") or f"Page {self.shown_id(page)}" for page, row in pairs]
+        rows = self.rows_of(np.array(pages or [0], np.int64))[: len(pages)]
+        titles = self.titles.at(rows) if self.titles else [""] * len(pages)
+        return [title or f"Page {self.shown_id(page)}" for page, title in zip(pages, titles, strict=True)]
 
     def with_topics(self, topics: Iterable[Topic]) -> Collection:
         """The same pages with other topics or judgments."""

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import orjson
 
-from evenrank.app.articles.title_hashes import normal_title
 from evenrank.app.pages.i18n import Message
+from evenrank.trec.title_hashes import normal_title
 
 MAX_ENTRIES = 20_000
 """Articles that all sources of a question name together, those that come twice counted twice."""

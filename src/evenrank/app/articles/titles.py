@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.app.articles.title_hashes import ROW_BITS, hash_titles, normal_title, title_hash
 from evenrank.core.records import Topic
 from evenrank.io.subjects import MissingSubject, read_missing_subjects
 from evenrank.retrieval.engine.analysis import analyser_for
+from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.query.evidence import keyword_parts
 from evenrank.trec.collection import Collection
+from evenrank.trec.title_hashes import ROW_BITS, normal_title, title_hash
+from evenrank.trec.title_keys import read_title_keys
 
 MAX_FOUND = 2000
 """Subjects that one list chooses from."""
@@ -44,11 +46,7 @@ class TitleIndex:
 
 def index_titles(collection: Collection) -> TitleIndex:
     """The index of a collection's titles; an empty one when it has none."""
-    titles = collection.titles
-    hashes = hash_titles(titles.offsets, titles.text) if titles is not None else np.empty(0, np.uint64)
-    keys = hashes << np.uint64(ROW_BITS) | np.arange(len(hashes), dtype=np.uint64)
-    keys.sort()
-    return TitleIndex(collection, keys)
+    return TitleIndex(collection, read_title_keys(collection, index_folder(collection)))
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from evenrank.app.articles.source import (
     SourceEntry,
     parse_entries,
 )
-from evenrank.app.articles.title_hashes import normal_title
 from evenrank.app.articles.titles import TitleIndex
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.capacity import BusyError, waiting_elsewhere
 from evenrank.trec.collection import Collection
+from evenrank.trec.title_hashes import normal_title
 from evenrank.wikipedia.mediawiki.categories import banner_pages, category_members
 from evenrank.wikipedia.mediawiki.client import WikiClient
 from evenrank.wikipedia.mediawiki.publish import ADVICE

@@ -69,8 +69,11 @@ _SENTENCE_END = re.compile(r"(?<=[^\s.][^\s.][^\s.])[.!?][\"'”’)\]]*(?=\s+[\
 """A full stop after a word of three letters or more, before a capital: neither "b." nor "U.S." nor "St." ends one."""
 LONGEST_SENTENCE = 600
 """Characters that are searched for the end of a sentence."""
+N_RECENT = 64
+"""Texts whose first sentence is remembered: what looks at a page asks for it several times."""
 
 
+@lru_cache(N_RECENT)
 def first_sentence(text: str) -> str:
     """The first sentence of a text, at most 600 characters."""
     head = text.lstrip()[:LONGEST_SENTENCE]

@@ -62,6 +62,7 @@ from evenrank.trec.manifest import (
     remove_folder,
     remove_old_data,
 )
+from evenrank.trec.title_keys import write_title_keys
 from evenrank.wikipedia.annotate.inline import ENGLISH, Namespaces, site_names
 from evenrank.wikipedia.annotate.templates import infobox_names
 from evenrank.wikipedia.annotate.wikitext import has_markup, opening_paragraph, parse_wikitext
@@ -241,6 +242,7 @@ def build_index(
             _fill(collection, opened, faults, n_threads, workers, commit_every, on_commit, spark)
             if engine_kind(state.engine, collection.engine).copy is not None:  # others take the time of a cluster
                 write_training_pages(collection, opened, folder)
+            write_title_keys(collection, folder)
             write_checksums(folder)
             write_state(folder, finished)
         if keeps_vectors:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
-from evenrank.retrieval.engine.analysis import BIOGRAPHY, HEAD, KIND_OF_THING, defining_phrase, first_sentence
+from evenrank.retrieval.engine.analysis import BIOGRAPHY, HEAD, KIND_OF_THING, N_RECENT, defining_phrase, first_sentence
 from evenrank.retrieval.engine.protocol import Engine, Hits, Restriction, WeightedTerm
 from evenrank.retrieval.query.feedback import inverse_document_frequencies
 from evenrank.retrieval.query.topic_query import (
@@ -264,9 +264,14 @@ def _title_heads(title: str) -> list[str]:
 
 def defining_words(text: str) -> list[str]:
     """What the first sentence says that its subject is: `tributary` in "The Una is a tributary of the Sava"."""
+    return list(_defining_words(text))
+
+
+@lru_cache(N_RECENT)
+def _defining_words(text: str) -> tuple[str, ...]:
     before, after, *_ = (*defining_phrase(first_sentence(text), KIND_OF_THING).split(" of "), "", "")
     words = split_words(_COMPOUND_MODIFIER.sub("", before))
-    return [*words, *split_words(after)] if _CONTAINERS.intersection(words[-1:]) else words
+    return (*words, *(split_words(after) if _CONTAINERS.intersection(words[-1:]) else ()))
 
 
 def defining_nouns(text: str) -> list[str]:
