@@ -168,6 +168,8 @@ def test_what_a_title_asks_for(desk: AppState) -> None:
     assert asked_by(Topic(0, "Former railway lines")).words == ("railway", "lines")
     assert asked_by(Topic(0, "French Revolution")).place == ""  # written as a name
     assert asked_by(Topic(0, "French Cinema")).place == "france"
+    assert asked_by(Topic(0, "World War I")).words == ("world", "war", "i")
+    assert asked_by(Topic(0, "Women's rights")).words == ("rights",)
     assert asked_by(Topic(0, "Women in medicine")).of_gender[0] == "woman"
     assert [asked_by(Topic(0, title)).sort for title in ("Rivers", "Poets", "Music of Mali", "Cold War")] == [
         *("thing", "people", "field", "topic")

@@ -50,7 +50,7 @@ def make_people(folder: Path, women: np.ndarray) -> Collection:
                 **groups,
             }
         )
-        text = f"{title_of(person)} is a sculptor. The sculptor works in bronze and stone."
+        text = f"{title_of(person)} (born 1950) is a sculptor. The sculptor works in bronze and stone."
         corpus.append({"id": person + 1, "title": title_of(person), "url": "", "text": text})
         if person < N_MISSING:
             about = {"item": f"Q{person + 1}", "label": title_of(1000 + person), "description": "sculptor", "wikis": 2}

@@ -210,9 +210,9 @@ def asked_by(topic: Topic) -> Asked:
 def _asked_by(title: str, keywords: tuple[str, ...]) -> Asked:
     words = words_in(title)
     named = next((one for one in places_in(words) if one.place), Named("", "", 0, 0))
-    rest = _telling([*words[: named.begin], *words[named.end :]])
+    rest = _telling(title, [*words[: named.begin], *words[named.end :]])
     if named.place and _is_name(title, rest):
-        named, rest = Named("", "", 0, 0), _telling(words)
+        named, rest = Named("", "", 0, 0), _telling(title, words)
     own = tuple(word for word in rest if singular(word) != HISTORY and word not in GONE)
     forms = frozenset(form for form, place in places().items() if named.place and place == named.place)
     further = [frozenset(map(singular, words_in(one))) for one in keywords]
@@ -229,10 +229,15 @@ def _asked_by(title: str, keywords: tuple[str, ...]) -> Asked:
     )
 
 
-def _telling(words: Sequence[str]) -> list[str]:
-    """Words of a title that say what it is about."""
+_LAST_LETTER = re.compile(r"\w \b([A-Z])$")
+
+
+def _telling(title: str, words: Sequence[str]) -> list[str]:
+    """Words of a title that say what it is about; of single letters only one that ends it, as in "World War I"."""
+    last = _LAST_LETTER.search(title)
     dropped = word_list("stop_words") | word_list("generic_words")
-    return [word for word in words if word not in dropped and not gender_words(word) and len(word) > 1]
+    kept = [word for word in words if word not in dropped and not gender_words(word) and len(word) > 1]
+    return [*kept, last[1].lower()] if last and kept else kept
 
 
 def _is_name(title: str, rest: Sequence[str]) -> bool:
