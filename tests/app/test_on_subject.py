@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,9 +38,12 @@ ARTICLES = {
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppState]:
-    folder = tmp_path_factory.mktemp("on-subject")
+    yield from open_desk(tmp_path_factory.mktemp("on-subject"), ARTICLES)
+
+
+def open_desk(folder: Path, articles_by_title: dict[str, str]) -> Iterator[AppState]:
     texts = [f"A page {n} about nothing else is here, and {n} words." for n in range(60)]
-    pages = [*ARTICLES.items(), *((f"Page {n}", text) for n, text in enumerate(texts))]
+    pages = [*articles_by_title.items(), *((f"Page {n}", text) for n, text in enumerate(texts))]
     lines = [
         json.dumps({"page_id": number, "qual_cat": "Start", "quality_score": 0.3})
         for number in range(1, len(pages) + 1)
@@ -56,6 +61,16 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppState]:
 def titles(desk: AppState, title: str, *keywords: str) -> set[str]:
     found = find_matches(desk, Question(title, keywords), 1).prepared.candidates.page_ids
     return set(desk.collection.titles_of(found.tolist()))
+
+
+def test_a_broad_subject_is_read_on(tmp_path: Path) -> None:
+    """Three hundred articles are read of any subject, and all of one that nearly all of these are about."""
+    bridges = {
+        f"Bridge {n}": f"Bridge {n} is a stone bridge across a river. The bridge has arches." for n in range(450)
+    }
+    parks = {f"Park {n}": f"Park {n} is a park with a pond and a view of a bridge." for n in range(450)}
+    with contextmanager(open_desk)(tmp_path, bridges | parks) as state:
+        assert titles(state, "Bridges") == set(bridges)
 
 
 CINEMA = {"Ada Demir", "Night Ferry", "Rosa Flores"}

@@ -48,8 +48,8 @@ LEAST: float = WEIGHTS["least"]
 """Probability from which on an article is about a subject."""
 DOUBTFUL, ENOUGH = 0.65, 20
 """The same where fewer articles than these are as likely."""
-MOST_READ = 300
-"""Articles that are read, the best matches; the others are left out, so that a broad subject costs no more."""
+READ, READ_ON, BROAD = 300, 100, 0.75
+"""Best matches that are read; and how many more at a time while this share of the last ones is about the subject."""
 N_LETTERS = 1000
 """Letters of an article that are read."""
 PRONOUNS = frozenset(word for words in GENDER_WORDS for word in words[3:])
@@ -345,13 +345,16 @@ def are_on_subject(
     """
     asked = asked_by(topic)
     possible = _name_place(engine, asked, page_ids) if asked.place else np.ones(len(page_ids), bool)
-    chosen = np.flatnonzero(possible)[:MOST_READ]
     found = np.zeros(len(page_ids))
-    pages = read_matches(engine, page_ids[chosen], [classes[at] for at in chosen.tolist()] if classes else None)
-    found[chosen] = [
-        0.0 if _PERIOD.match(page.name) else probability(evidence_of(asked, page, share))
-        for page, share in zip(pages, matches[chosen].tolist(), strict=True)
-    ]
+    chosen, left = np.split(np.flatnonzero(possible), [READ])
+    while len(chosen):
+        pages = read_matches(engine, page_ids[chosen], [classes[at] for at in chosen.tolist()] if classes else None)
+        found[chosen] = [
+            0.0 if _PERIOD.match(page.name) else probability(evidence_of(asked, page, share))
+            for page, share in zip(pages, matches[chosen].tolist(), strict=True)
+        ]
+        is_broad = (found[chosen[-READ_ON:]] >= LEAST).mean() >= BROAD
+        chosen, left = np.split(left, [READ_ON if is_broad else 0])
     return found
 
 
