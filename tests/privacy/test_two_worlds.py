@@ -123,10 +123,12 @@ class Reader:
             )
         elif kind == "refresh":
             made = rng.choice(self.own)
-            page = load_list(self.state.store, made.rpartition("/")[2]).page_ids.min()  # type: ignore[union-attr]
-            self.ask("POST", f"{made}/marks", data={"page_id": str(page), "mark": "off-topic"})
+            pages = load_list(self.state.store, made.rpartition("/")[2]).page_ids  # type: ignore[union-attr]
+            self.ask("POST", f"{made}/marks", data={"page_id": str(pages.min()), "mark": "off-topic"})
             newer = self.ask("POST", f"{made}/refresh").removesuffix("/changes")
-            assert newer, "who made a list may make it again"
+            assert newer or len(pages) == 1, "who made a list may make it again, unless nothing is left of it"
+            if not newer:
+                return
             self.lists.append(newer)
             self.own.append(newer)
             self.ask("GET", f"{newer}{rng.choice(('/changes', '/fairness', '/campaign'))}")
