@@ -135,12 +135,11 @@ class Question:
         return replace(QUICK, fairness=self.fairness)
 
     def widened(self) -> Question:
-        """The question without its limits on classes, size, views, importance and groups. Where words can find others,
-        it is not limited to the articles that people brought; a title alone becomes a keyword, which is less strict."""
+        """The question without its limits on classes, size, views, importance and groups. Where keywords can find
+        others, it is not limited to the articles that people brought."""
         kept = tuple(source for source in self.sources if source.role == "not") if self.keywords else self.sources
         return replace(
             self,
-            keywords=self.keywords or (() if kept else (self.title,)),
             sources=kept,
             within=(),
             min_class=WORK_ORDER[0],
