@@ -1,16 +1,18 @@
-"""Which articles are about a subject: how far the app's decision agrees with a person, and where its weights are from.
+"""Which articles are about a subject: how far the app's decision agrees with readers, and where its trees are from.
 
-    python benchmarks/subject_labels.py DIR [--fit] [--folds 8]
+    python benchmarks/subject_labels.py DIR [--fit] [--folds 6] [--held-out]
 
-DIR is a collection of `../shared/data/wikipedia-sample` with an index. `subject_labels.jsonl` has page ids of articles
-that a person judged by title and beginning: whether a WikiProject of the subject's name would accept them. Each subject
-counts twice, with its keywords and by its title alone. Printed are precision and recall among the judged articles at
-several probabilities, each subject being left out when the weights for it are fitted; `--fit` then writes the weights
-of all subjects (`app/articles/on_subject_weights.toml`).
+DIR is a collection of `../shared/data/wikipedia-sample` with an index that has text vectors (`evenrank index --dense`).
+`subject_labels.jsonl` has page ids of articles that readers judged by title and beginning: whether a WikiProject of the
+subject's name would accept them. Those of which editors would disagree count half. Each subject counts twice, with its
+keywords and by its title alone. Printed are precision and recall among the judged articles at several probabilities,
+with words alone and with vectors, each subject being left out when the trees for it are made; `--fit` then writes the
+trees of all subjects (`app/articles/on_subject_trees.json`). With `--held-out`, the subjects that were held out are
+decided by trees of the others.
 
-The first forty subjects were chosen for development, failures of earlier rules among them. Thirty each were judged in
-three further readings of lists, before which the weights had not seen them; four histories, of the best matches whether
-listed or not, were judged when lists of histories were too short.
+Subjects 1 to 133 were judged in readings of earlier lists, most articles as they were listed. The others, of which the
+last 76 were held out while evidence, words and thresholds were chosen, were written down before; of each about sixty
+articles were judged: the most likely ones, the best matches, others at random, and the nearest by text vectors.
 """
 
 from __future__ import annotations
@@ -22,158 +24,214 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import lightgbm
 import numpy as np
-from scipy.optimize import minimize
 
 from evenrank.app.articles.asked_subject import asked_by, with_keywords
 from evenrank.app.articles.on_subject import (
-    WEIGHTS,
-    WEIGHTS_FILE,
+    TREES_FILE,
     Evidence,
+    Nearness,
+    Trees,
     evidence_of,
-    factor_of,
-    probability,
+    evidence_rows,
+    is_no_candidate,
     read_matches,
+    speaks_against,
 )
 from evenrank.core.records import Topic
 from evenrank.ranking.sources import Session
+from evenrank.retrieval.encode.dense import DenseScorer, recorded_encoders
+from evenrank.retrieval.encode.encoder import Encoder
+from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.engine.protocol import Engine, Restriction
 from evenrank.retrieval.relevance import LexicalModel
 from evenrank.trec.collection import as_collection
 
 LABELS = Path(__file__).with_name("subject_labels.jsonl")
-RIDGE = 0.3
-"""Weight of the penalty on large weights; 0.1 to 1 are alike."""
+N_REFERENCE = 300
 EACH_SUBJECT = 50.0
 """What the articles of each subject and form count together."""
-PROBABILITIES = (0.5, 0.6, 0.7, 0.77, 0.85)
-
-Weights = dict[str, dict[str, float]]
+PROBABILITIES = (0.4, 0.5, 0.65, 0.77, 0.85, 0.9)
+N_FIRST = 50
+"""Articles of a list that count in its precision."""
+WITHOUT_ORDER = frozenset(("person", "has keywords", "long ago", "sort"))
+"""Evidence that may speak for an article or against it; all other evidence speaks for it, or against it, throughout."""
+TREES = {
+    "objective": "cross_entropy",
+    "learning_rate": 0.12,
+    "num_leaves": 8,
+    "min_data_in_leaf": 100,
+    "feature_fraction": 0.5,
+    "bagging_fraction": 0.7,
+    "bagging_freq": 1,
+    "lambda_l2": 10.0,
+    "monotone_constraints_method": "advanced",
+    "deterministic": True,
+    "force_row_wise": True,
+    "num_threads": 2,
+    "seed": 1,
+    "verbose": -1,
+}
+N_TREES = 100
 
 
 class Judged(NamedTuple):
-    """An article with what a person said of it."""
+    """An article with what readers said of it."""
 
     subject: str
     has_keywords: bool
-    is_on: bool
+    is_held_out: bool
+    is_on: float
+    """1, 0, or 0.5 where editors would disagree."""
+    can_be: bool
     parts: Mapping[str, Evidence]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--folds", type=int, default=8)
-    parser.add_argument("--fit", action="store_true", help="write the weights of all subjects")
+    parser.add_argument("--folds", type=int, default=6)
+    parser.add_argument("--fit", action="store_true", help="write the trees of all subjects")
+    parser.add_argument("--held-out", action="store_true", help="decide held-out subjects by trees of the others")
     options = parser.parse_args()
-    engine = Session.of(as_collection(options.folder)).engine
+    collection = as_collection(options.folder)
+    engine = Session.of(collection).engine
+    folder = index_folder(collection)
+    scorers = tuple(DenseScorer.open(engine, Encoder(each), folder) for each in recorded_encoders(folder))
     subjects = [json.loads(line) for line in LABELS.read_text("utf-8").splitlines()]
-    judged = [one for subject in subjects for one in read_judged(engine, subject)]
-    print(f"{len(judged)} judgments of {len(subjects)} subjects, {sum(one.is_on for one in judged)} on topic")
-    report(judged, cross_validate(judged, options.folds))
+    judged = [one for subject in subjects for one in read_judged(engine, scorers, subject)]
+    print(
+        f"{len(judged) // 2} judgments of {len(subjects)} subjects, {sum(one.is_on for one in judged) / 2:.0f} on topic"
+    )
+    columns = columns_of(judged)
+    for name in ("words", "vectors"):
+        used = [column for column in columns if name == "vectors" or not column.startswith("vectors: ")]
+        if options.held_out:
+            tested = [one for one in judged if one.is_held_out]
+            trees = fit([one for one in judged if not one.is_held_out], used)
+            report(name, tested, decide(trees, tested))
+        else:
+            report(name, judged, cross_validate(judged, used, options.folds))
     if options.fit:
-        write_weights(fit(judged))
+        write_trees(judged, columns)
 
 
-def read_judged(engine: Engine, subject: Mapping[str, Any]) -> list[Judged]:
+def read_judged(engine: Engine, scorers: Sequence[DenseScorer], subject: Mapping[str, Any]) -> list[Judged]:
     """The judged articles of a subject, by its title alone and with its keywords."""
-    page_ids = np.array(sorted([*subject["on"], *subject["off"]]), np.int32)
-    pages, on, model = list(read_matches(engine, page_ids)), set(subject["on"]), LexicalModel(engine)
+    values = {**dict.fromkeys(subject["off"], 0.0), **dict.fromkeys(subject["on"], 1.0)}
+    values |= dict.fromkeys(subject.get("maybe", ()), 0.5)
+    page_ids = np.array(sorted(values), np.int32)
+    pages, model = list(read_matches(engine, page_ids)), LexicalModel(engine)
     found = []
     for keywords in ((), tuple(subject["keywords"])):
-        topic = with_keywords(Topic(0, subject["title"], keywords), engine)
-        best = model.search(topic, 1, Restriction()).scores[0]
+        own = Topic(0, subject["title"], keywords)
+        topic = with_keywords(own, engine)
+        first = model.search(topic, N_REFERENCE, Restriction())
         hits = model.search(topic, len(page_ids), Restriction(page_ids=page_ids.tolist()))
-        scores = dict(zip(hits.page_ids.tolist(), (hits.scores / best).tolist(), strict=True))
+        scores = dict(zip(hits.page_ids.tolist(), (hits.scores / first.scores[0]).tolist(), strict=True))
+        both = np.append(first.page_ids, page_ids)
+        near = Nearness(tuple(scorers), own).evidence(both, len(first.page_ids))[len(first.page_ids) :]
         asked = asked_by(topic)
-        found += [
-            Judged(subject["title"], bool(keywords), page_id in on, evidence_of(asked, page, scores.get(page_id, 0.0)))
-            for page_id, page in zip(page_ids.tolist(), pages, strict=True)
-        ]
+        for page_id, page, vectors in zip(page_ids.tolist(), pages, near, strict=True):
+            evidence = {**evidence_of(asked, page, scores.get(page_id, 0.0)), "vectors": vectors}
+            facts = (subject["title"], bool(keywords), subject.get("held_out", False), values[page_id])
+            found.append(Judged(*facts, not is_no_candidate(asked, page), evidence))
     return found
 
 
-def fit(judged: Sequence[Judged]) -> Weights:
-    """The weights with which the product of the factors' probabilities agrees best with the judgments."""
-    names = {part: ["bias", *evidence] for one in judged for part, evidence in one.parts.items()}
-    ends = np.cumsum([0, *map(len, names.values())])
-    places = {part: slice(begin, end) for part, begin, end in zip(names, ends, ends[1:], strict=False)}
-    cells = {part: cells_of(judged, part, list(names)) for part in names}
-    values = {
-        part: np.array([[1.0, *judged[n].parts[part].values()] for n in cells[part][1].tolist()]) for part in names
-    }
-    is_factor = np.zeros((len(names), len(judged)), bool)
-    for cell in cells.values():
-        is_factor[cell] = True
-    is_on = np.array([one.is_on for one in judged])
+def columns_of(judged: Sequence[Judged]) -> list[str]:
+    """Names of all evidence."""
+    return sorted({f"{part}: {name}" for one in judged for part, values in one.parts.items() for name in values})
+
+
+def fit(judged: Sequence[Judged], columns: Sequence[str]) -> Trees:
+    """Trees that agree with the judgments."""
+    return Trees.of(tree_record(judged, columns))
+
+
+def tree_record(judged: Sequence[Judged], columns: Sequence[str]) -> dict[str, Any]:
+    """The same as the file has them."""
     n_of = Counter((one.subject, one.has_keywords) for one in judged)
-    counts = np.array([EACH_SUBJECT / n_of[one.subject, one.has_keywords] for one in judged])
-    penalty = np.full(ends[-1], RIDGE)
-    penalty[ends[:-1]] *= 0.05
-
-    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        scores = np.zeros(is_factor.shape)
-        for part, place in places.items():
-            scores[cells[part]] += values[part] @ weights[place]
-        logs = -np.where(is_factor, np.logaddexp(0.0, -scores), 0.0).sum(axis=0)
-        missing = 1.0 / (1.0 + np.exp(scores))
-        chance = np.minimum(np.exp(logs), 1.0 - 1e-9)
-        slope = counts * np.where(is_on, 1.0, -chance / (1.0 - chance))
-        gradient = 2.0 * penalty * weights
-        for part, place in places.items():
-            gradient[place] -= values[part].T @ (slope[cells[part][1]] * missing[cells[part]])
-        cost = -counts @ np.where(is_on, logs, np.log1p(-chance)) + penalty @ weights**2
-        return float(cost), gradient
-
-    found = minimize(loss, np.zeros(ends[-1]), jac=True, method="L-BFGS-B", options={"maxiter": 2000}).x
-    return {part: dict(zip(names[part], found[place].tolist(), strict=True)) for part, place in places.items()}
-
-
-def cells_of(judged: Sequence[Judged], part: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """The factor to which each article adds the score of a part, and the article: of those that have the part."""
-    rows = [n for n, one in enumerate(judged) if part in one.parts]
-    factors = [names.index(factor_of(part, judged[n].parts)) for n in rows]
-    return np.array(factors), np.array(rows)
-
-
-def cross_validate(judged: Sequence[Judged], n_folds: int) -> np.ndarray:
-    """The probability of each article by weights that were fitted without its subject."""
-    subjects = list(dict.fromkeys(one.subject for one in judged))
-    fold_of = {
-        subject: number % n_folds for number, subject in enumerate(np.random.default_rng(0).permutation(subjects))
+    counts = [EACH_SUBJECT / n_of[one.subject, one.has_keywords] for one in judged]
+    rows = evidence_rows([one.parts for one in judged], columns)
+    is_free = [column.partition(": ")[2] in WITHOUT_ORDER for column in columns]
+    signs = [0 if free else -1 if speaks_against(name) else 1 for name, free in zip(columns, is_free, strict=True)]
+    data = lightgbm.Dataset(rows, [one.is_on for one in judged], weight=counts)
+    made = lightgbm.train({**TREES, "monotone_constraints": signs}, data, N_TREES)
+    return {
+        "columns": list(columns),
+        "trees": [_tree(tree["tree_structure"]) for tree in made.dump_model()["tree_info"]],
     }
+
+
+def _tree(root: Mapping[str, Any]) -> dict[str, Any]:
+    nodes: list[list[float]] = []
+    leaves: list[float] = []
+
+    def add(node: Mapping[str, Any]) -> int:
+        if "leaf_value" in node:
+            leaves.append(round(node["leaf_value"], 4))
+            return ~(len(leaves) - 1)
+        number = len(nodes)
+        nodes.append([node["split_feature"], round(node["threshold"], 4), 0, 0])
+        nodes[number][2:] = [add(node["left_child"]), add(node["right_child"])]
+        return number
+
+    if add(root) != 0:  # a tree that is a single leaf
+        nodes.append([0, 0.0, -1, -1])
+    return {"nodes": nodes, "leaves": leaves}
+
+
+def decide(trees: Trees, judged: Sequence[Judged]) -> np.ndarray:
+    """The probability of each article."""
+    chances = trees.chances(evidence_rows([one.parts for one in judged], trees.columns))
+    return np.where([one.can_be for one in judged], chances, 0.0)
+
+
+def cross_validate(judged: Sequence[Judged], columns: Sequence[str], n_folds: int) -> np.ndarray:
+    """The probability of each article by trees that were made without its subject."""
+    subjects = list(dict.fromkeys(one.subject for one in judged))
+    order = np.random.default_rng(0).permutation(len(subjects)).tolist()
+    fold_of = {subjects[at]: number % n_folds for number, at in enumerate(order)}
+    folds = np.array([fold_of[one.subject] for one in judged])
     chances = np.zeros(len(judged))
     for fold in range(n_folds):
-        weights = fit([one for one in judged if fold_of[one.subject] != fold])
-        for number, one in enumerate(judged):
-            if fold_of[one.subject] == fold:
-                chances[number] = probability(one.parts, weights)
+        trees = fit([one for one, other in zip(judged, folds, strict=True) if other != fold], columns)
+        chances[folds == fold] = decide(trees, [one for one, own in zip(judged, folds, strict=True) if own == fold])
     return chances
 
 
-def report(judged: Sequence[Judged], chances: np.ndarray) -> None:
-    """Precision and recall of all articles, and their means over subjects."""
+def report(name: str, judged: Sequence[Judged], chances: np.ndarray) -> None:
+    """Means over subjects: precision of the first articles from a probability on, and recall; lists below 80 %."""
     is_on = np.array([one.is_on for one in judged])
-    subjects = np.array([one.subject for one in judged])
-    has_keywords = np.array([one.has_keywords for one in judged])
-    print("form      probability  precision  recall  mean precision  mean recall")
-    for form, of_form in (("title", ~has_keywords), ("keywords", has_keywords)):
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for number, one in enumerate(judged):
+        groups.setdefault((one.subject, one.has_keywords), []).append(number)
+    print(f"\n{name:9} probability  precision  recall  lists below 80 %  empty")
+    for form, has_keywords in (("title", False), ("keywords", True)):
+        members = [np.array(rows) for (_, own), rows in groups.items() if own == has_keywords]
         for least in PROBABILITIES:
-            is_listed = of_form & (chances >= least)
-            each = [(is_listed & (subjects == name), of_form & is_on & (subjects == name)) for name in set(subjects)]
-            precision = np.mean([is_on[listed].mean() for listed, _ in each if listed.any()])
-            recall = np.mean([(listed & on).sum() / max(on.sum(), 1) for listed, on in each])
-            total = (is_on[is_listed].mean(), is_on[is_listed].sum() / is_on[of_form].sum())
-            print(f"{form:9} {least:11.2f}  {total[0]:9.3f}  {total[1]:6.3f}  {precision:14.3f}  {recall:11.3f}")
+            listed = [rows[chances[rows] >= least] for rows in members]
+            first = [rows[np.argsort(-chances[rows], kind="stable")][:N_FIRST] for rows in listed]
+            precision = np.array([is_on[rows].mean() for rows in first if len(rows)])
+            recall = [
+                is_on[one].sum() / is_on[rows].sum()
+                for one, rows in zip(listed, members, strict=True)
+                if is_on[rows].any()
+            ]
+            n_empty = sum(not len(rows) for rows in listed)
+            print(
+                f"{form:9} {least:11.2f}  {precision.mean():9.3f}  {np.mean(recall):6.3f}  "
+                f"{(precision < 0.8).sum():9d} of {len(precision)}  {n_empty:5d}"
+            )
 
 
-def write_weights(weights: Weights) -> None:
-    """Put the weights in the place of those that the app uses; the probability to be listed stays."""
-    lines = ["# Made by `python benchmarks/subject_labels.py DIR --fit`; `least` is the probability to be listed."]
-    lines += [f"least = {WEIGHTS['least']}"]
-    for part, values in weights.items():
-        lines += ["", f"[{part}]", *(f"{json.dumps(name)} = {value:.2f}" for name, value in values.items())]
-    Path(str(WEIGHTS_FILE)).write_text("\n".join(lines) + "\n", "utf-8")
+def write_trees(judged: Sequence[Judged], columns: Sequence[str]) -> None:
+    """Put the trees in the place of those that the app uses."""
+    words = [column for column in columns if not column.startswith("vectors: ")]
+    record = {"words": tree_record(judged, words), "vectors": tree_record(judged, columns)}
+    Path(str(TREES_FILE)).write_text(json.dumps(record, separators=(",", ":")) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

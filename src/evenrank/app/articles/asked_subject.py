@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from evenrank.core.records import Topic
 from evenrank.retrieval.engine.protocol import Engine
@@ -26,8 +26,13 @@ from evenrank.retrieval.word_lists import lines_of, word_list
 from evenrank.wikipedia.annotate.geography import countries
 
 CHOSEN: dict[str, Any] = tomllib.loads(files("evenrank.app.articles").joinpath("on_subject.toml").read_text("utf-8"))
+SUBJECT_WORDS = files("evenrank.app.articles").joinpath("subject_words.tsv")
+SAME = "-"
+"""Stands for the people of a subject of whom the same words are said as of its things."""
 LONGEST_NAME = 6
 """Words of the longest name of a place."""
+LONGEST_SUBJECT = 4
+"""Words of the longest name of a subject."""
 N_FORMS = 2
 """Words for a place that are searched for."""
 LEAST_BEGINNING = 5
@@ -109,18 +114,43 @@ class Field(NamedTuple):
 
 @cache
 def known_fields() -> Mapping[str, Field]:
-    """The fields of the list, by each of their names."""
-    return {
-        name: Field(
-            one.get("sort", "field"),
-            word_choice(one["words"]),
-            word_choice(one.get("people", one["words"])),
-            word_choice(one.get("others", "")),
-            tuple(one["search"]),
+    """The subjects of the list, by each of their names; names of several words have underscores."""
+    found = {}
+    for line in SUBJECT_WORDS.read_text("utf-8").splitlines()[1:]:
+        names, sort, words, people, others, search = line.split("\t")
+        field = Field(
+            cast(Sort, sort),
+            word_choice(words),
+            word_choice(words if people == SAME else people),
+            word_choice(others),
+            tuple(filter(None, search.split(", "))),
         )
-        for one in CHOSEN["field"].values()
-        for name in one["names"].split()
-    }
+        found.update(dict.fromkeys(names.split(), field))
+    return found
+
+
+@cache
+def _known_phrases() -> Mapping[str, Sequence[tuple[str, ...]]]:
+    """The words that follow the first word of each phrase of the list, in the singular, with the phrase last."""
+    phrases: dict[str, list[tuple[str, ...]]] = {}
+    for field in set(known_fields().values()):
+        for phrase in (*field.words.whole, *field.people.whole, *field.others.whole):
+            if "_" in phrase:
+                first, *further = map(singular, phrase.split("_"))
+                phrases.setdefault(first, []).append((*further, phrase))
+    return phrases
+
+
+def words_and_phrases(words: Sequence[str]) -> frozenset[str]:
+    """Words in the singular, and the known phrases among them: rapid_transit beside rapid and transit."""
+    single, known = list(map(singular, words)), _known_phrases()
+    phrases = [
+        phrase
+        for at, word in enumerate(single)
+        for *further, phrase in known.get(word, ())
+        if single[at + 1 : at + 1 + len(further)] == further
+    ]
+    return frozenset((*single, *phrases))
 
 
 def field_of(word: str) -> Field:
@@ -146,8 +176,23 @@ def places() -> Mapping[str, str]:
     for name in [*names, *(line.split()[0] for line in lines_of("adjectives_of_places"))]:
         *before, last = name.split()
         known.setdefault(name, tuple(" ".join([*before, form]) for form in forms_of_name(last)))
+    for name in chain(*CHOSEN["parts"].values()):
+        known.setdefault(name, (name,))
     chosen_last = sorted(known.items(), key=lambda item: item[0] in CHOSEN["place"])
     return dict.fromkeys(CHOSEN["other"], "") | {form: place for place, forms in chosen_last for form in forms}
+
+
+@cache
+def parts_of(place: str) -> frozenset[str]:
+    """The places that belong to a place: countries to a continent, states and large cities to a country."""
+    parts = set(CHOSEN["parts"].get(place, ()))
+    regions = CHOSEN["regions"].get(place, ())
+    parts |= {
+        " ".join(split_words(country.name))
+        for country in countries().values()
+        if country.continent in regions or country.sub_region in regions
+    }
+    return frozenset(parts.union(*map(parts_of, parts)))
 
 
 @cache
@@ -184,7 +229,7 @@ class Asked(NamedTuple):
     place: str
     """Empty where it names none."""
     forms: frozenset[str]
-    """Names and adjectives of the place."""
+    """Names and adjectives of the place, and of what belongs to it."""
     of_gender: tuple[str, ...]
     """Words for those whom it asks for, women or men, pronouns last; none where it asks for neither."""
     is_past: bool
@@ -194,6 +239,8 @@ class Asked(NamedTuple):
     """Beside the words."""
     keywords: tuple[frozenset[str], ...]
     """Words of each keyword, in the singular; those that the title has or that name its place are left out."""
+    is_people: bool = False
+    """Whether it asks for people, whatever they do: "People of Chile"."""
 
     @property
     def sort(self) -> Sort:
@@ -208,25 +255,50 @@ def asked_by(topic: Topic) -> Asked:
 
 @lru_cache(256)
 def _asked_by(title: str, keywords: tuple[str, ...]) -> Asked:
-    words = words_in(title)
+    words = _with_names(words_in(title))
     named = next((one for one in places_in(words) if one.place), Named("", "", 0, 0))
     rest = _telling(title, [*words[: named.begin], *words[named.end :]])
     if named.place and _is_name(title, rest):
         named, rest = Named("", "", 0, 0), _telling(title, words)
     own = tuple(word for word in rest if singular(word) != HISTORY and word not in GONE)
-    forms = frozenset(form for form, place in places().items() if named.place and place == named.place)
-    further = [frozenset(map(singular, words_in(one))) for one in keywords]
-    known = frozenset(map(singular, (*words, *forms)))
+    of_gender = next(filter(None, map(gender_words, words)), ())
     is_past = len(own) < len(rest) and (bool(named.place) or bool(own))
+    is_people = own in (("people",), ("person",)) and bool(named.place or of_gender)
+    own = () if is_people else own
+    wanted = {named.place, *parts_of(named.place)} if named.place else set()
+    forms = frozenset(form for form, place in places().items() if place in wanted)
+    further = [frozenset(map(singular, words_in(one))) for one in keywords]
+    known = frozenset(map(singular, (*words, *_own_forms(named.place))))
     return Asked(
         named.place,
         forms,
-        next(filter(None, map(gender_words, words)), ()),
+        of_gender,
         is_past,
-        own if own or is_past or named.place else tuple(rest or words),
+        own if own or is_past or named.place or is_people else tuple(rest or words),
         tuple(map(field_of, own)),
         tuple(one for one in further if not one <= known),
+        is_people,
     )
+
+
+def _own_forms(place: str) -> frozenset[str]:
+    """Names and adjectives of a place itself."""
+    return frozenset(form for form, named in places().items() if place and named == place)
+
+
+def _with_names(words: Sequence[str]) -> list[str]:
+    """The words of a title, of which those that name a subject of the list together are one: hip_hop."""
+    found, at, known = [], 0, known_fields()
+    while at < len(words):
+        named = (
+            (n, "_".join([*words[at : at + n - 1], last]))
+            for n in range(min(LONGEST_SUBJECT, len(words) - at), 1, -1)
+            for last in (words[at + n - 1], singular(words[at + n - 1]))
+        )
+        n, name = next((one for one in named if one[1] in known), (1, words[at]))
+        found.append(name)
+        at += n
+    return found
 
 
 _LAST_LETTER = re.compile(r"\w \b([A-Z])$")
@@ -264,7 +336,7 @@ def with_keywords(topic: Topic, engine: Engine) -> Topic:
 
 def usual_forms(asked: Asked, engine: Engine) -> list[str]:
     """The words for a place that leads have most: Brazil and Brazilian."""
-    single = sorted(form for form in asked.forms if " " not in form)
+    single = sorted(form for form in _own_forms(asked.place) if " " not in form)
     counts = engine.document_frequencies("lead", single)
     most = sorted(zip(counts, single, strict=True), reverse=True)[:N_FORMS]
     return [form for n, form in most if n]

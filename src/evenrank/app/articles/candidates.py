@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from evenrank.app.articles.asked_subject import with_keywords
 from evenrank.app.articles.collection_view import USUAL, dimensions_of, is_about_one_gender, masks_of_rows
 from evenrank.app.articles.kept import Once, kept_record
-from evenrank.app.articles.on_subject import are_on_subject, least_chance
+from evenrank.app.articles.on_subject import PERHAPS, Nearness, are_on_subject, least_chance
 from evenrank.app.articles.user_articles import SourceError, UserArticles, combine_sources
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.budget import kinds_fault
-from evenrank.app.request.question import FIT, NothingFoundError, Question, QuestionError
+from evenrank.app.request.question import BROAD, FIT, NothingFoundError, Question, QuestionError
 from evenrank.app.settings import WebSettings
 from evenrank.core.groups import Dimension, GroupSpace
 from evenrank.core.records import NO_CLASS, WORK_ORDER, Task, Topic
@@ -160,6 +160,8 @@ class Matches(NamedTuple):
     """How many of the articles that people brought are no candidates, by the limit that excludes them."""
     choice: ModelChoice = UNTRAINED
     """The model behind them."""
+    n_perhaps: int = 0
+    """Articles that are left out because they are only perhaps about the subject."""
 
 
 def find_for(
@@ -221,14 +223,18 @@ def _find_matches(
         text = Message("No article that matches is of these classes, this size and this importance. Widen the range.")
         raise NothingFoundError({"best": text})
     if is_own:
-        reasons = Reasons((), np.zeros(len(found), np.uint16))
+        reasons, n_perhaps = Reasons((), np.zeros(len(found), np.uint16)), 0
         if question.keywords:
             reasons = find_reasons(state.source.model().engine, question.topic(), found.page_ids)
     else:
         model, topic, floor = state.source.model(), topic_of(state, question), state.settings.relevance_floor
         matches = word_matches(model, topic, everything)
         matches = matches[is_within] / max(float(matches.max(initial=0.0)), SMALLEST)
-        found, reasons = on_subject(state.collection, model.engine, topic, found, matches, floor, marks.relevant)
+        near = Nearness.of(model, question.topic())
+        broad = question.match == BROAD
+        found, reasons, n_perhaps = on_subject(
+            state.collection, model.engine, topic, found, matches, floor, marks.relevant, near, broad
+        )
     question = fit_to_subject(state, question, task, found, is_own)
     settings = build_settings(state, question, task, is_own)
     if question.n_relevant and n_estimated:
@@ -244,7 +250,7 @@ def _find_matches(
     places = order[np.searchsorted(found.page_ids[order], prepared.candidates.page_ids)]
     if is_own and len(found) > len(prepared.candidates):
         left_out = {**left_out, "groups": len(found) - len(prepared.candidates)}
-    return Matches(prepared, reasons.at(places), question, left_out, choice)
+    return Matches(prepared, reasons.at(places), question, left_out, choice, n_perhaps)
 
 
 def topic_of(state: AppState, question: Question) -> Topic:
@@ -260,25 +266,29 @@ def on_subject(
     matches: Floats,
     floor: float,
     always: Sequence[int],
-) -> tuple[Found, Reasons]:
-    """The pages that are about a subject, with reasons; a floor of 0 leaves out nothing but pages that are no articles.
+    nearness: Nearness | None = None,
+    is_broad: bool = False,
+) -> tuple[Found, Reasons, int]:
+    """The pages that are about a subject, with reasons, and how many more are perhaps about it; a floor of 0 leaves out
+    nothing but pages that are no articles.
 
     `matches` are shares of the best match of all (`word_matches`). Pages of `always` are about it whatever they say.
     English tells by the evidence of each page; in other languages words tell.
     """
     if floor <= 0 or engine.layout.language != ENGLISH:
-        return keep_to_subject(collection, engine, topic, found, matches, floor, always=always)[:2]
+        return *keep_to_subject(collection, engine, topic, found, matches, floor, always=always)[:2], 0
     near = np.flatnonzero(matches >= floor * matches.max(initial=0.0))
     classes = names_at(collection.classes, collection.rows_of(found.page_ids[near]))
     chances = np.zeros(len(found))
-    chances[near] = are_on_subject(engine, topic, found.page_ids[near], matches[near], classes)
+    chances[near] = are_on_subject(engine, topic, found.page_ids[near], matches[near], classes, nearness)
     chances[np.isin(found.page_ids, always)] = 1.0
     chances[~are_articles(collection.titles_of(found.page_ids.tolist()))] = 0.0
     if not chances.any():  # no article names the place
-        return keep_to_subject(collection, engine, topic, found, matches, floor, always=always)[:2]
-    kept = np.flatnonzero(chances >= least_chance(chances))
-    found = replace(found, relevance=found.relevance * chances).take(kept)
-    return found, find_reasons(engine, topic, found.page_ids)
+        return *keep_to_subject(collection, engine, topic, found, matches, floor, always=always)[:2], 0
+    kept = chances >= least_chance(chances, is_broad)
+    n_perhaps = int((chances >= PERHAPS).sum() - (chances[kept] >= PERHAPS).sum())
+    found = replace(found, relevance=found.relevance * chances).take(np.flatnonzero(kept))
+    return found, find_reasons(engine, topic, found.page_ids), n_perhaps
 
 
 def find_by_words(

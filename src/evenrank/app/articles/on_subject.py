@@ -9,15 +9,15 @@ to articles that a person judged, with keywords and without (`benchmarks/subject
 
 from __future__ import annotations
 
+import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from itertools import islice
-from math import exp, log2, prod
-from typing import Any
+from math import log2
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,29 +25,34 @@ from numpy.typing import NDArray
 from evenrank.app.articles.asked_subject import (
     CHOSEN,
     Asked,
+    Field,
     Named,
+    Sort,
     asked_by,
     forms_of,
     joined,
     places_in,
     word_choice,
+    words_and_phrases,
     words_in,
 )
 from evenrank.core.records import Topic
 from evenrank.core.types import Floats
+from evenrank.retrieval.encode.dense import DenseScorer
 from evenrank.retrieval.engine.analysis import first_sentence
 from evenrank.retrieval.engine.protocol import Engine, WeightedTerm
+from evenrank.retrieval.features import FeatureExtractor
 from evenrank.retrieval.query.evidence import have_terms
 from evenrank.retrieval.query.past import GONE
 from evenrank.retrieval.query.people import are_biographies, defining_nouns, defining_words, is_of_kind, names_people
 from evenrank.retrieval.query.topic_query import GENDER_WORDS, number_forms, singular, split_words
+from evenrank.retrieval.relevance import RelevanceModel
 
-WEIGHTS_FILE = files("evenrank.app.articles").joinpath("on_subject_weights.toml")
-WEIGHTS: dict[str, Any] = tomllib.loads(WEIGHTS_FILE.read_text("utf-8"))
-LEAST: float = WEIGHTS["least"]
-"""Probability from which on an article is about a subject."""
-DOUBTFUL, ENOUGH = 0.65, 20
-"""The same where fewer articles than these are as likely."""
+TREES_FILE = files("evenrank.app.articles").joinpath("on_subject_trees.json")
+LEAST, PERHAPS = 0.85, 0.4
+"""Probabilities from which on an article is about a subject, and perhaps about it."""
+WITHIN = 0.9
+"""Share of the best probability from which on articles are listed where none is likely enough."""
 READ, READ_ON, BROAD = 300, 100, 0.75
 """Best matches that are read; and how many more at a time while this share of the last ones is about the subject."""
 N_LETTERS = 1000
@@ -58,6 +63,18 @@ MOST_MENTIONS = 7
 
 Evidence = dict[str, float]
 """What an article has of a part, each between 0 and 1."""
+SORTS = get_args(Sort)
+AGAINST = frozenset(
+    ("other sort", "something else", "other in title", "other pronouns", "first is another", "match or work")
+)
+"""Evidence that speaks against an article."""
+NEARNESS = ("topic", "title", "topic beside the first", "title beside the first")
+SCALES: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
+    "bge-small-en": ((0.2027, 0.0698), (0.1836, 0.0722)),
+    "e5-small-v2": ((0.0777, 0.0287), (0.0646, 0.029)),
+}
+"""Mean and deviation of the nearness of judged articles to their topics, and to the titles of these, by encoder."""
+SMALLEST_DEVIATION = 1e-9
 
 _BRACKETS = re.compile(r"\([^()]*\)")
 _NOT_FROM = re.compile(
@@ -97,7 +114,7 @@ class ReadPage:
 
     @cached_property
     def title_words(self) -> frozenset[str]:
-        return frozenset(map(singular, self.title))
+        return words_and_phrases(self.title)
 
     @cached_property
     def first(self) -> str:
@@ -131,11 +148,12 @@ class ReadPage:
     def own(self) -> frozenset[str]:
         """What it is itself: of "a councillor of the king", no king; of a thing, what it is called."""
         if not self.is_person:
-            nouns = words_in(" ".join(defining_nouns(self.text)))
-            return frozenset(map(singular, nouns or words_in(_AFTER_HEAD.split(self.name, maxsplit=1)[0])[-1:]))
+            nouns = frozenset(map(singular, words_in(" ".join(defining_nouns(self.text)))))
+            phrases = frozenset(word for word in self.defining if "_" in word)
+            return nouns | phrases or words_and_phrases(words_in(_AFTER_HEAD.split(self.name, maxsplit=1)[0])[-1:])
         before = zip(["", "", *self.said], ["", *self.said], self.said, strict=False)
         words = [word for two, one, word in before if one not in _OF and not (one == "the" and two in _OF)]
-        return frozenset(map(singular, words))
+        return words_and_phrases(words)
 
     @cached_property
     def occupation(self) -> frozenset[str]:
@@ -145,19 +163,19 @@ class ReadPage:
     @cached_property
     def defining(self) -> frozenset[str]:
         """The noun phrase after "is a"."""
-        return frozenset(map(singular, words_in(" ".join(defining_words(self.text)))))
+        return words_and_phrases(words_in(" ".join(defining_words(self.text))))
 
     @cached_property
     def about(self) -> frozenset[str]:
         """What it says that it is, with the title of a thing; used by writers is not literature."""
         if self.is_person:
-            return frozenset(map(singular, self.said))
-        return frozenset(singular(word) for word in (*self.said, *self.title) if not names_people(word))
+            return words_and_phrases(self.said)
+        return words_and_phrases([word for word in (*self.said, *self.title) if not names_people(word)])
 
     @cached_property
     def head(self) -> frozenset[str]:
         """Title and first sentence."""
-        return frozenset(map(singular, (*self.title, *self.sentence)))
+        return words_and_phrases((*self.title, *self.sentence))
 
     @cached_property
     def letters(self) -> str:
@@ -170,7 +188,7 @@ class ReadPage:
 
     @cached_property
     def body(self) -> frozenset[str]:
-        return frozenset(map(singular, set(self.opening)))
+        return words_and_phrases(self.opening)
 
     @cached_property
     def years(self) -> list[int]:
@@ -183,8 +201,13 @@ def subject_evidence(asked: Asked, page: ReadPage, match: float) -> Evidence:
     about, body, title = _has_subject(asked, page)
     choice = asked.fields[-1].people if page.is_person else asked.fields[-1].words
     n_keywords = sum(keyword <= page.head for keyword in asked.keywords)
+    first = min((found.start() for one in counted if (found := one.search(page.letters))), default=N_LETTERS)
     return {
         "is one": float(_is_one(asked, page)),
+        "words of the subject": _n_words(asked.fields[-1], page),
+        "mentioned early": 1.0 - first / N_LETTERS,
+        "in first sentence": float(choice.among(page.head)),
+        "has keywords": float(bool(asked.keywords)),
         "is first of all": float(choice.among(page.occupation)),
         "is said": float(about),
         "in text": float(body),
@@ -214,10 +237,23 @@ def _has_subject(asked: Asked, page: ReadPage) -> tuple[bool, ...]:
 
 def _is_one(asked: Asked, page: ReadPage) -> bool:
     """Whether an article says that it is about one of the kind, or about somebody or something of the field."""
-    if asked.sort == "thing":
-        return is_of_kind(frozenset(number_forms(asked.words[-1])), page.name, page.text, page.is_person, page.classes)
     field = asked.fields[-1]
+    if asked.sort == "thing" and (page.is_person or not field.words.among(page.own)):
+        return is_of_kind(frozenset(number_forms(asked.words[-1])), page.name, page.text, page.is_person, page.classes)
     return (field.people if page.is_person else field.words).among(page.own)
+
+
+MOST_WORDS = 6
+"""Different words of a subject in the beginning of an article that say all that they can say."""
+
+
+def _n_words(field: Field, page: ReadPage) -> float:
+    """How many different words of a subject the beginning of an article has, as a share of the most that counts."""
+    words = field.people if page.is_person else field.words
+    n = len(words.whole & page.body)
+    if words.beginnings:
+        n += sum(word.startswith(words.beginnings) for word in page.body)
+    return min(n, MOST_WORDS) / MOST_WORDS
 
 
 @lru_cache(256)
@@ -237,7 +273,11 @@ def _share(n_mentions: int) -> float:
 def _forms(word: str) -> list[str]:
     """Patterns of a word and what begins like it."""
     forms = forms_of(word)
-    return [*map(re.escape, sorted(forms.whole)), *(rf"{re.escape(one)}\w*" for one in forms.beginnings)]
+    return [*map(_pattern, sorted(forms.whole)), *(rf"{_pattern(one)}\w*" for one in forms.beginnings)]
+
+
+def _pattern(word: str) -> str:
+    return re.escape(word).replace("_", r"[\W_]+")
 
 
 def _belongs_to(page: ReadPage, named: Named) -> bool:
@@ -261,6 +301,11 @@ def place_evidence(asked: Asked, page: ReadPage) -> Evidence:
     }
 
 
+_OTHER_GENDER: Mapping[tuple[str, ...], frozenset[str]] = {
+    of: frozenset(other[:3]) for of, other in zip(GENDER_WORDS, GENDER_WORDS[::-1], strict=True)
+}
+
+
 def gender_evidence(asked: Asked, page: ReadPage) -> Evidence:
     """What an article has of women, or of men: pronouns in a biography, and words elsewhere."""
     words, own = frozenset(asked.of_gender[:3]), asked.of_gender[3:]
@@ -272,6 +317,7 @@ def gender_evidence(asked: Asked, page: ReadPage) -> Evidence:
         "pronouns": float(page.is_person and n_own > n_other),
         "other pronouns": float(page.is_person and n_own < n_other),
         "said": float(not page.is_person and is_said),
+        "other in title": float(not _OTHER_GENDER[asked.of_gender].isdisjoint(page.title)),
         "in a row": float(in_a_row.search(page.letters) is not None) if in_a_row else 0.0,
         "mentions": _share(sum(word in words for word in page.opening)),
     }
@@ -306,7 +352,8 @@ def evidence_of(asked: Asked, page: ReadPage, match: float) -> dict[str, Evidenc
     """The evidence for each part that is asked for, by the name of its weights."""
     parts: dict[str, Evidence] = {}
     if asked.fields:
-        parts["kind" if asked.sort in ("people", "thing") else asked.sort] = subject_evidence(asked, page, match)
+        sort = float(SORTS.index(asked.sort))
+        parts["subject"] = {**subject_evidence(asked, page, match), "sort": sort}
     if asked.place:
         parts["place"] = place_evidence(asked, page)
     if asked.of_gender:
@@ -316,20 +363,99 @@ def evidence_of(asked: Asked, page: ReadPage, match: float) -> dict[str, Evidenc
     return parts
 
 
-def factor_of(part: str, parts: Mapping[str, Evidence]) -> str:
-    """The part whose score a part adds to: the past adds to what it is the past of, the place or the subject itself."""
-    if part != "past":
-        return part
-    return "place" if "place" in parts else next(iter(parts))
+MISSING, NOT_MISSED = 2.0, -1.0
+"""Evidence of a part that is not asked for: more than any other, of what speaks for an article; less than any other, of
+what speaks against it."""
 
 
-def probability(parts: Mapping[str, Evidence], weights: Mapping[str, Mapping[str, float]] = WEIGHTS) -> float:
-    """How likely an article is about all parts."""
-    scores = dict.fromkeys((factor_of(part, parts) for part in parts), 0.0)
-    for part, evidence in parts.items():
-        score = weights[part]["bias"] + sum(weights[part][name] * value for name, value in evidence.items() if value)
-        scores[factor_of(part, parts)] += score
-    return prod(1.0 / (1.0 + exp(-score)) for score in scores.values())
+class Trees(NamedTuple):
+    """A sum of small decision trees over columns of evidence, which is the log-odds; nodes below 0 are leaves."""
+
+    columns: tuple[str, ...]
+    column: NDArray[np.intp]
+    threshold: Floats
+    below: NDArray[np.intp]
+    """The node for evidence up to the threshold; `~leaf` for a leaf."""
+    above: NDArray[np.intp]
+    leaves: Floats
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Trees:
+        """Trees as the file has them: of each its nodes, and the values of its leaves."""
+        n_nodes = max(len(tree["nodes"]) for tree in record["trees"])
+        n_leaves = n_nodes + 1
+        nodes = np.zeros((len(record["trees"]), n_nodes, 4))
+        leaves = np.zeros((len(record["trees"]), n_leaves))
+        for number, tree in enumerate(record["trees"]):
+            nodes[number, : len(tree["nodes"])] = tree["nodes"]
+            leaves[number, : len(tree["leaves"])] = tree["leaves"]
+        column, below, above = (nodes[:, :, at].astype(np.intp) for at in (0, 2, 3))
+        return cls(tuple(record["columns"]), column, nodes[:, :, 1], below, above, leaves)
+
+    def chances(self, rows: Floats) -> Floats:
+        """The probability that each row of evidence stands for."""
+        trees = np.arange(len(self.column))
+        at = np.zeros((len(rows), len(trees)), np.intp)
+        pages = np.arange(len(rows))[:, None]
+        while (inner := at >= 0).any():
+            node = np.maximum(at, 0)
+            is_below = rows[pages, self.column[trees, node]] <= self.threshold[trees, node]
+            at = np.where(inner, np.where(is_below, self.below[trees, node], self.above[trees, node]), at)
+        scores = self.leaves[trees, ~at].sum(axis=1)
+        return np.asarray(1.0 / (1.0 + np.exp(-scores)))
+
+
+@cache
+def known_trees() -> Mapping[str, Trees]:
+    """The trees of the file: for evidence of words alone, and with that of text vectors."""
+    record = json.loads(TREES_FILE.read_text("utf-8"))
+    return {name: Trees.of(record[name]) for name in ("words", "vectors")}
+
+
+def speaks_against(column: str) -> bool:
+    """Whether more of this evidence makes an article less likely."""
+    return column.partition(": ")[2] in AGAINST
+
+
+def evidence_rows(pages: Sequence[Mapping[str, Evidence]], columns: Sequence[str]) -> Floats:
+    """Evidence of pages as rows of an array. What is not asked for counts as if all of it were there."""
+    rows = np.tile([NOT_MISSED if speaks_against(column) else MISSING for column in columns], (len(pages), 1))
+    place = {column: number for number, column in enumerate(columns)}
+    for row, parts in zip(rows, pages, strict=True):
+        for part, evidence in parts.items():
+            for name, value in evidence.items():
+                if (number := place.get(f"{part}: {name}")) is not None:
+                    row[number] = value
+    return rows
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """How near pages are to a topic by the text vectors of an index, with the mean of its encoders."""
+
+    scorers: tuple[DenseScorer, ...]
+    topic: Topic
+
+    @classmethod
+    def of(cls, model: RelevanceModel, topic: Topic) -> Nearness | None:
+        """The vectors of a model; None where not all pages have one, or an encoder is unknown here."""
+        extractor = getattr(model, "extractor", None)
+        if not isinstance(extractor, FeatureExtractor) or extractor.dense is None or not extractor.dense.covers_index:
+            return None
+        scorers = tuple(filter(None, (extractor.dense, extractor.second)))
+        return cls(scorers, topic) if all(one.encoder.name in SCALES for one in scorers) else None
+
+    def evidence(self, page_ids: NDArray[np.int32], n_reference: int) -> list[Evidence]:
+        """Nearness to the topic and to its title: on the scale of each encoder, and beside the first pages."""
+        found = np.zeros((len(page_ids), len(NEARNESS)))
+        for scorer in self.scorers:
+            for at, (values, scale) in enumerate(
+                zip(scorer.similarity(self.topic, page_ids), SCALES[scorer.encoder.name], strict=True)
+            ):
+                first = values[:n_reference]
+                found[:, at] += (values - scale[0]) / scale[1]
+                found[:, at + 2] += (values - first.mean()) / max(float(first.std()), SMALLEST_DEVIATION)
+        return [dict(zip(NEARNESS, row, strict=True)) for row in (found / len(self.scorers)).tolist()]
 
 
 def are_on_subject(
@@ -338,6 +464,7 @@ def are_on_subject(
     page_ids: NDArray[np.int32],
     matches: Floats,
     classes: Sequence[tuple[str, ...]] | None = None,
+    nearness: Nearness | None = None,
 ) -> Floats:
     """How likely each article is about the subject of a topic; 0 for those that were not read.
 
@@ -347,21 +474,34 @@ def are_on_subject(
     possible = _name_place(engine, asked, page_ids) if asked.place else np.ones(len(page_ids), bool)
     found = np.zeros(len(page_ids))
     chosen, left = np.split(np.flatnonzero(possible), [READ])
+    near = nearness.evidence(page_ids[possible], READ) if nearness and len(chosen) else []
+    trees, n_read = known_trees()["vectors" if nearness else "words"], 0
     while len(chosen):
-        pages = read_matches(engine, page_ids[chosen], [classes[at] for at in chosen.tolist()] if classes else None)
-        found[chosen] = [
-            0.0 if _PERIOD.match(page.name) else probability(evidence_of(asked, page, share))
-            for page, share in zip(pages, matches[chosen].tolist(), strict=True)
+        kinds = [classes[at] for at in chosen.tolist()] if classes else None
+        pages = list(read_matches(engine, page_ids[chosen], kinds))
+        evidence = [
+            evidence_of(asked, page, share) for page, share in zip(pages, matches[chosen].tolist(), strict=True)
         ]
+        if near:
+            evidence = [{**one, "vectors": near[n_read + at]} for at, one in enumerate(evidence)]
+        chances = trees.chances(evidence_rows(evidence, trees.columns))
+        found[chosen] = np.where([is_no_candidate(asked, page) for page in pages], 0.0, chances)
+        n_read += len(chosen)
         is_broad = (found[chosen[-READ_ON:]] >= LEAST).mean() >= BROAD
         chosen, left = np.split(left, [READ_ON if is_broad else 0])
     return found
 
 
-def least_chance(chances: Floats) -> float:
-    """The probability from which on articles are listed: a lower one where few are as likely, and at least the best."""
-    has_enough = (chances >= LEAST).sum() >= ENOUGH
-    return LEAST if has_enough else min(DOUBTFUL, float(chances.max(initial=0.0)))
+def is_no_candidate(asked: Asked, page: ReadPage) -> bool:
+    """Whether an article is about a year or a century, or about no person where people are asked for."""
+    return _PERIOD.match(page.name) is not None or (asked.is_people and not page.is_person)
+
+
+def least_chance(chances: Floats, is_broad: bool) -> float:
+    """The probability from which on articles are listed; a broad question also has those that are perhaps about its
+    subject. Where none is as likely, the best ones are listed: those within a tenth of the best."""
+    best = float(chances.max(initial=0.0))
+    return min(PERHAPS if is_broad else LEAST, WITHIN * best)
 
 
 def _name_place(engine: Engine, asked: Asked, page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -32,7 +32,7 @@ class Choice:
 
 
 @cache
-def choices_of(kind: Literal["policy", "goal", "attention", "strength"]) -> dict[str, Choice]:
+def choices_of(kind: Literal["policy", "goal", "attention", "strength", "match"]) -> dict[str, Choice]:
     """The choices of a kind by name, the default first; strengths are ordered from the lightest."""
     table = tomllib.loads(files("evenrank.app.request").joinpath("choices.toml").read_text("utf-8"))
     return {entry["name"]: Choice(**entry) for entry in table[kind]}
@@ -71,6 +71,8 @@ def _fairness(question: Question, known: Mapping[str, Dimension]) -> Iterator[tu
 
 def _limits(question: Question) -> Iterator[tuple[str, str]]:
     """Which articles the question leaves out, and how many it says are on the subject."""
+    if question.match != next(iter(choices_of("match"))):
+        yield Message("Articles"), translate(choices_of("match")[question.match].label)
     is_one = question.min_class == question.max_class
     yield Message("Classes"), question.min_class if is_one else _range(question.min_class, question.max_class)
     if question.min_size or question.max_size:

@@ -47,6 +47,8 @@ MAX_SIZE, MAX_VIEWS = 10_000_000, 2_000_000_000
 SUBJECT_SIZE = "About how many articles are on the subject, in all classes and groups; 0 for as many as are estimated."
 FIT = "fit"
 """The goal that is chosen from the subject."""
+CLOSE, BROAD = "close", "broad"
+"""How closely articles match: those about the subject alone, and those that are perhaps about it, too."""
 QUICK = OptimalList(proof="brief")
 """`optimal` for people who wait: within about half a percent of the best score, in half the time."""
 
@@ -76,6 +78,8 @@ class Question:
     title: str = sent(text_field(MAX_TITLE, is_required=True))
     keywords: tuple[str, ...] = sent(KEYWORDS, ())
     scope: str = sent(text_field(MAX_SCOPE), "")
+    match: str = sent(choice_field("match", Message("Choose how closely articles match: %(names)s.", names="")), CLOSE)
+    """Whether articles that are only perhaps about the subject are listed, too."""
     policy: str = sent(
         choice_field("policy", Message("Choose a way of ranking: %(names)s.", names="")), "optimal", is_in_search=False
     )
@@ -135,12 +139,13 @@ class Question:
         return replace(QUICK, fairness=self.fairness)
 
     def widened(self) -> Question:
-        """The question without its limits on classes, size, views, importance and groups. Where keywords can find
-        others, it is not limited to the articles that people brought."""
+        """The question without its limits on classes, size, views, importance and groups, and with the articles that are
+        perhaps about its subject. Where keywords can find others, it is not limited to those that people brought."""
         kept = tuple(source for source in self.sources if source.role == "not") if self.keywords else self.sources
         return replace(
             self,
             sources=kept,
+            match=BROAD,
             within=(),
             min_class=WORK_ORDER[0],
             max_class=WORK_ORDER[-1],

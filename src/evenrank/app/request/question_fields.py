@@ -108,7 +108,7 @@ def _parse_whole(name: str, sent: Sent, most: int) -> int:
     return 0
 
 
-def choice_field(kind: Literal["policy", "goal"], fault: Message) -> FieldKind:
+def choice_field(kind: Literal["policy", "goal", "match"], fault: Message) -> FieldKind:
     """One of the choices that the forms explain."""
 
     def parse(name: str, sent: Sent) -> str:
