@@ -152,7 +152,7 @@ def main() -> None:
     if has_sample():
         articles = load_articles()
         made += [(f"first sentences of {size:,} articles", "en", *part_of(articles, size)) for size in PARTS]
-    together = defaultdict(list)
+    together: dict[str, list[Ranking]] = defaultdict(list)
     for name, language, topics, filed, hidden in made:
         for label, pages in (("in the index", filed), ("not in the index", hidden)):
             rankings = list(of_topics(topics, index_of(pages, language)))
