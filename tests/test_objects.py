@@ -6,7 +6,7 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from evenrank.core.exposure import parse_attention
 from evenrank.core.problem import QueryView
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError, WrongTypeError
+from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.engine.protocol import Engine, IndexLayout
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
@@ -161,6 +162,47 @@ def test_an_engine(collection: Path, tmp_path: Path) -> None:
         elsewhere.at("opensearch://host")
     with pytest.raises(WrongTypeError, match="an address or an EngineKind"):
         evenrank.build_index(folder, engine=3)  # type: ignore[arg-type]
+
+
+class _Failing:
+    """An index that answers no search, and lacks all methods that no search needs."""
+
+    def __init__(self, inner: Engine) -> None:
+        self._inner, self.layout = inner, inner.layout
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("analyse", "document_frequencies", "refresh", "close"):
+            return getattr(self._inner, name)
+        raise AttributeError(name)
+
+    def search_many(self, *_: Any) -> list[Any]:
+        raise KeyError("x" * 5000)
+
+    search = search_many
+
+
+def _refusing(*_: object) -> Engine:
+    raise OSError("no licence\nwith details")
+
+
+def test_errors_inside_an_engine_name_it_and_its_line(collection: Path, tmp_path: Path) -> None:
+    """Also where it cannot be opened, lacks a method or is asked by the command."""
+    folder = shutil.copytree(collection, tmp_path / "c")
+    elsewhere = evenrank.EngineKind("elsewhere", "a folder of one's own", _create, _open)
+    evenrank.build_index(folder, engine=elsewhere.at(f"elsewhere://{tmp_path / 'far'}"), n_threads=1).close()
+    place = r"\(.*test_objects\.py:\d+\)"
+    refusing = replace(elsewhere, open=_refusing)
+    with pytest.raises(EvenrankError, match=f"^engine elsewhere: OSError: no licence {place}$") as caught:
+        evenrank.search(evenrank.Collection.open(folder, engine=refusing), "river")
+    assert isinstance(caught.value.__cause__, OSError)
+    failing = replace(elsewhere, open=lambda *given: cast(Engine, _Failing(_open(*given))))
+    with pytest.raises(EvenrankError, match=f"^engine elsewhere: KeyError: 'x+… {place}$") as caught:
+        evenrank.search(evenrank.Collection.open(folder, engine=failing), "river")
+    assert len(str(caught.value)) < 2000
+    opened = open_index(evenrank.Collection.open(folder, engine=failing))
+    with pytest.raises(EvenrankError, match="^engine elsewhere: _Failing has no 'stored'$"):
+        opened.stored([1])
+    assert not hasattr(opened, "matches")
 
 
 def test_an_export_format_of_a_wiki_page(collection: Path) -> None:
