@@ -108,6 +108,51 @@ def test_the_attention_that_is_scored_is_the_one_that_is_served(items: Any, rele
     assert log != other
 
 
+class Halving:
+    """A browsing model of one's own: every second reader continues."""
+
+    def weights(self, n_ranks: int) -> Any:
+        return 0.5 ** np.arange(n_ranks)
+
+
+def _halving(rank: int) -> float:
+    return 0.5 ** (rank - 1)
+
+
+@pytest.mark.parametrize("own", [Halving, Halving(), _halving])
+def test_a_browsing_model_of_ones_own(own: Any, items: Any, relevance: Any, collection: Path) -> None:
+    """As a class, an object or a function it does what the built-in model of the same weights does."""
+
+    def results(model: Any) -> list[Any]:
+        fair = evenrank.rerank(items, GROUPS, WANTED, k=10, attention=model)
+        scores = evenrank.score(fair, GROUPS, relevance, WANTED, attention=model)
+        ranked = evenrank.rank(collection, policy="greedy", attention=model)
+        evaluated = evenrank.evaluate(collection, [ranked.run], attention=model, n_resamples=2)
+        return [fair.to_dict(), scores.scores["AWRF"], ranked.run.pages.tolist(), evaluated.runs[0].scores["AWRF"]]
+
+    def near(found: Any) -> Any:
+        return pytest.approx(found, rel=1e-9) if isinstance(found, float) else found
+
+    assert results(own) == [near(one) for one in results("rbp:0.5")]
+
+
+def test_a_wrong_browsing_model_is_named(items: Any) -> None:
+    def broken(rank: int) -> float:
+        return 1.0 / (3 - rank)
+
+    for wrong, message in [
+        (broken, r"attention broken, rank 3: ZeroDivisionError: .*test_objects\.py:\d+\)"),
+        (lambda rank: -rank, "attention: rank 1 has -1, rank 2 has -2"),
+        (lambda rank: "high", "rank 1 has 'high'"),
+        (lambda rank: rank, "policies need attention that does not rise"),
+        (evenrank.Collection, "attention Collection: TypeError"),
+        (object, r"class has no method weights\(n_ranks\)"),
+        (3, "a list of weights, a function of the rank, or an object with weights"),
+    ]:
+        with pytest.raises(EvenrankError, match=message):
+            evenrank.rerank(items, GROUPS, WANTED, attention=wrong)
+
+
 def test_protocols_dimensions_and_targets_on_a_collection(collection: Path) -> None:
     shallow = replace(evenrank.PROTOCOLS["paper-2021"], name="shallow", task1_depth=10, task1_length=50)
     run = evenrank.rank(collection, policy="relevance", protocol=shallow).run
@@ -200,7 +245,7 @@ def test_errors_inside_an_engine_name_it_and_its_line(collection: Path, tmp_path
         evenrank.search(evenrank.Collection.open(folder, engine=failing), "river")
     assert len(str(caught.value)) < 2000
     opened = open_index(evenrank.Collection.open(folder, engine=failing))
-    with pytest.raises(EvenrankError, match="^engine elsewhere: _Failing has no 'stored'$"):
+    with pytest.raises(EvenrankError, match=r"^engine elsewhere: _Failing has no 'stored'$"):
         opened.stored([1])
     assert not hasattr(opened, "matches")
 

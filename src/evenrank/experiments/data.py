@@ -14,7 +14,7 @@ from typing import Protocol as Interface
 
 import orjson
 
-from evenrank.core.exposure import Attention, parse_attention
+from evenrank.core.exposure import GivenAttention, parse_attention
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
@@ -165,7 +165,7 @@ class OwnData:
         k: int | None = None,
         n_rankings: int = 1,
         expected: Literal["score", "rank"] = "score",
-        attention: str | Sequence[float] | Attention = "log",
+        attention: GivenAttention = "log",
         train_share: float = 0.5,
         seed: int = 0,
         name: str = "own data",
