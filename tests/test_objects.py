@@ -153,6 +153,18 @@ def test_a_wrong_browsing_model_is_named(items: Any) -> None:
             evenrank.rerank(items, GROUPS, WANTED, attention=wrong)
 
 
+def test_what_rank_gives_is_a_run(collection: Path) -> None:
+    """Its result is taken wherever a run is, alone or among others."""
+    ranked = evenrank.rank(collection, policy="relevance")
+    assert evenrank.evaluate(collection, ranked).to_json() == evenrank.evaluate(collection, ranked.run).to_json()
+    other = replace(ranked.run, name="other")
+    assert [one.run for one in evenrank.evaluate(collection, [ranked, other]).runs] == ["other", "relevance"]
+    assert evenrank.show_run(collection, ranked) == evenrank.show_run(collection, ranked.run)
+    assert evenrank.pool(collection, ranked) == evenrank.pool(collection, [ranked.run])
+    with pytest.raises(WrongTypeError, match=r"a value of type Results is not accepted .*what `rank` gave"):
+        evenrank.evaluate(collection, evenrank.evaluate(collection, ranked))  # type: ignore[arg-type]
+
+
 def test_protocols_dimensions_and_targets_on_a_collection(collection: Path) -> None:
     shallow = replace(evenrank.PROTOCOLS["paper-2021"], name="shallow", task1_depth=10, task1_length=50)
     run = evenrank.rank(collection, policy="relevance", protocol=shallow).run

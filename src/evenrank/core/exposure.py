@@ -206,8 +206,9 @@ def parse_attention(given: object, *, may_read: bool = True) -> Attention:
     """The attention model that is meant by a text (`log`, `rbp:0.8`, `table:FILE`, `table:1,0.5`), a list of weights,
     a function of the rank (1, 2, …), or an object or class with the method `weights(n_ranks)`.
 
-    A function or an object becomes the table of its first `OWN_RANKS` weights. `str` of a model is a text that gives the same model without its file. Where `may_read` is false, as for what
-    visitors of a server send, no text names a file.
+    A function or an object becomes the table of its first `OWN_RANKS` weights. `str` of a model is a text that gives
+    the same model without its file. Where `may_read` is false, as for what visitors of a server send, no text names a
+    file.
     """
     if isinstance(given, Attention):
         return given

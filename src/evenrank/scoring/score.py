@@ -90,10 +90,10 @@ def score(
     relevance), `population` (as all items with groups, the default without), `equal`, or shares by group, for all
     queries or for each query. `measures`: names of `MEASURES`, with a depth as in `nDCG@10`, objects, or `all`.
     `attention`: how people read, as a text (`log`, `dcg`, `rbp:0.8`, `gerr:0.8,0.5`, `reciprocal`, `uniform`,
-    `table:FILE`), a list of weights, rank 1 first, a function of the rank, or an object with a method `weights(n_ranks)`;
-    `log` by default. nDCG uses it as well, but keeps `log` beside
-    `gerr`, which needs relevance. `missing`: whether a query that a system does not answer is left out of its means
-    (`skip`) or counts as an empty ranking (`empty`); a note says which.
+    `table:FILE`), a list of weights, rank 1 first, a function of the rank, or an object with `weights(n_ranks)`; `log`
+    by default. nDCG uses it as well, but keeps `log` beside `gerr`, which needs relevance. `missing`: whether a query
+    that a system does not answer is left out of its means (`skip`) or counts as an empty ranking (`empty`); a note says
+    which.
 
     Several groupings are measured over the intersections of their groups, and AWRF of each alone as well; a target that
     follows items is that of their intersections, and stated shares of the groupings are multiplied. The unknown group

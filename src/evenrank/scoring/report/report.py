@@ -21,7 +21,7 @@ from evenrank.io.runs import read_runs
 from evenrank.measures.registry import MAIN, as_measure
 from evenrank.scoring.attributes import AttributeResults, evaluate_attributes
 from evenrank.scoring.depth_curves import depth_curves
-from evenrank.scoring.evaluate import evaluate, given_runs, judged_part, without_withdrawn
+from evenrank.scoring.evaluate import evaluate, judged_part, without_withdrawn
 from evenrank.scoring.exposure_by_group import GroupExposure, exposure_by_group, exposure_table
 from evenrank.scoring.figures import distribution_figure, exposure_figure, scatter_figure, topic_figure
 from evenrank.scoring.protocol_settings import ALL
@@ -31,7 +31,7 @@ from evenrank.scoring.results import Results
 from evenrank.scoring.tables import Cell, Column, Table
 from evenrank.scoring.topic_stats import write_feedback, write_topic_stats
 from evenrank.scoring.topic_truth import CollectionProblem
-from evenrank.trec.collection import Collection, as_collection, as_run
+from evenrank.trec.collection import Collection, GivenRun, as_collection, as_run, given_runs
 
 MARKER = "report.json"
 """A folder with this file is a report, which a new report may replace."""
@@ -176,7 +176,7 @@ def write_tables(results: Results, folder: Path, attributes: AttributeResults | 
 
 def report(
     collection: Collection | FilePath,
-    runs: Run | FilePath | Iterable[Run | FilePath],
+    runs: GivenRun | Iterable[GivenRun],
     folder: FilePath,
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: GroupNames = "intersection",
