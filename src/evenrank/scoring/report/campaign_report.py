@@ -95,7 +95,7 @@ def campaign_report(
                 collection, opened_store, runs, folder, protocol, title=title, citation=citation, by=by
             )
     place, store = Path(folder), judgments
-    refuse_other_folder(place)
+    refuse_other_folder(place, "a campaign")
     opened = as_collection(collection)
     given = [as_run(opened, run) for run in given_runs(runs)]
     with atomic_folder(place) as fresh:
@@ -114,7 +114,7 @@ def campaign_report(
             sections.insert(0, SYNTHETIC)
         (fresh / "index.html").write_text(terminal_text(_page(results, title, sections)), "utf-8")
         scored = sorted(run.run for run in results.runs)
-        mark_report(fresh, scored)
+        mark_report(fresh, scored, "a campaign")
     note_exports(store, [{"format": "results", "runs": scored, "sha256": sums}], by)
     return results
 
