@@ -343,7 +343,7 @@ def value_notes(scores: Mapping[int, Mapping[str, float]], measures: Sequence[Me
             notes.append(f"{measure.key} is undefined and left out of the mean on {_topics(undefined)}")
         infinite = [topic for topic, value in values.items() if np.isinf(value)]
         if infinite:
-            notes.append(f"{measure.key} is infinite on {_topics(infinite)}, and so is the mean")
+            notes.append(f"{measure.key} is infinite on {_topics(infinite)}, {measure.infinite_mean}")
         if outside:
             notes.append(
                 f"{measure.key} is outside its range ({measure.low:g} to {measure.high:g}) on {_topics(outside)}"

@@ -381,6 +381,9 @@ class ItemProblem:
         if not is_scored.any():
             raise EvenrankError(f"nothing can be scored: {'; '.join(notes)}")
         self._note_undefined(notes, columns, is_scored)
+        for measure in measures:
+            is_infinite = np.isinf(columns[measure.key]) & is_scored
+            self._note(notes, is_infinite, f"{measure.key} is infinite, {measure.infinite_mean}")
         main = next((name for name in MAIN if name in columns), own[0].key)
         return ItemScores(
             protocol=self.protocol,
