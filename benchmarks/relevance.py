@@ -1,7 +1,7 @@
 """How well pages of a topic are found: the 57 real training topics inside their judged windows, in several forms.
 
     python benchmarks/relevance.py [--no-dense] [--cross [--device cuda]] [--repeats 3]
-    python benchmarks/relevance.py --collection categories|vaswani|cranfield
+    python benchmarks/relevance.py --collection categories|tags|vaswani|cranfield
 
 One table: P@10/R-precision of peers, of the untrained models and of the learned ones (five folds over topics, so no
 topic is scored by a line that saw it in any form), with each topic's keywords as given, cut to 0, 1 and 3, and
@@ -218,7 +218,9 @@ def main() -> None:
     parser.add_argument("--cross", action="store_true", help="let a cross-encoder read the best pages too (slow)")
     parser.add_argument("--device", choices=["cpu", "cuda", "cpu-float"], default="cpu", help="for the cross-encoder")
     parser.add_argument("--repeats", type=int, default=3, help="divisions into folds that are averaged")
-    parser.add_argument("--collection", choices=["categories", "vaswani", "cranfield"], help="instead of the topics")
+    parser.add_argument(
+        "--collection", choices=["categories", "tags", "vaswani", "cranfield"], help="instead of the topics"
+    )
     options = parser.parse_args()
     if options.collection:
         show_collections(options.collection)

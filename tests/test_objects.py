@@ -6,7 +6,7 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from evenrank.core.exposure import parse_attention
 from evenrank.core.problem import QueryView
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError, WrongTypeError
+from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.engine.protocol import Engine, IndexLayout
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
@@ -107,6 +108,63 @@ def test_the_attention_that_is_scored_is_the_one_that_is_served(items: Any, rele
     assert log != other
 
 
+class Halving:
+    """A browsing model of one's own: every second reader continues."""
+
+    def weights(self, n_ranks: int) -> Any:
+        return 0.5 ** np.arange(n_ranks)
+
+
+def _halving(rank: int) -> float:
+    return 0.5 ** (rank - 1)
+
+
+@pytest.mark.parametrize("own", [Halving, Halving(), _halving])
+def test_a_browsing_model_of_ones_own(own: Any, items: Any, relevance: Any, collection: Path) -> None:
+    """As a class, an object or a function it does what the built-in model of the same weights does."""
+
+    def results(model: Any) -> list[Any]:
+        fair = evenrank.rerank(items, GROUPS, WANTED, k=10, attention=model)
+        scores = evenrank.score(fair, GROUPS, relevance, WANTED, attention=model)
+        ranked = evenrank.rank(collection, policy="greedy", attention=model)
+        evaluated = evenrank.evaluate(collection, [ranked.run], attention=model, n_resamples=2)
+        return [fair.to_dict(), scores.scores["AWRF"], ranked.run.pages.tolist(), evaluated.runs[0].scores["AWRF"]]
+
+    def near(found: Any) -> Any:
+        return pytest.approx(found, rel=1e-9) if isinstance(found, float) else found
+
+    assert results(own) == [near(one) for one in results("rbp:0.5")]
+
+
+def test_a_wrong_browsing_model_is_named(items: Any) -> None:
+    def broken(rank: int) -> float:
+        return 1.0 / (3 - rank)
+
+    for wrong, message in [
+        (broken, r"attention broken, rank 3: ZeroDivisionError: .*test_objects\.py:\d+\)"),
+        (lambda rank: -rank, "attention: rank 1 has -1, rank 2 has -2"),
+        (lambda rank: "high", "rank 1 has 'high'"),
+        (lambda rank: rank, "policies need attention that does not rise"),
+        (evenrank.Collection, "attention Collection: TypeError"),
+        (object, r"class has no method weights\(n_ranks\)"),
+        (3, "a list of weights, a function of the rank, or an object with weights"),
+    ]:
+        with pytest.raises(EvenrankError, match=message):
+            evenrank.rerank(items, GROUPS, WANTED, attention=wrong)
+
+
+def test_what_rank_gives_is_a_run(collection: Path) -> None:
+    """Its result is taken wherever a run is, alone or among others."""
+    ranked = evenrank.rank(collection, policy="relevance")
+    assert evenrank.evaluate(collection, ranked).to_json() == evenrank.evaluate(collection, ranked.run).to_json()
+    other = replace(ranked.run, name="other")
+    assert [one.run for one in evenrank.evaluate(collection, [ranked, other]).runs] == ["other", "relevance"]
+    assert evenrank.show_run(collection, ranked) == evenrank.show_run(collection, ranked.run)
+    assert evenrank.pool(collection, ranked) == evenrank.pool(collection, [ranked.run])
+    with pytest.raises(WrongTypeError, match=r"a value of type Results is not accepted .*what `rank` gave"):
+        evenrank.evaluate(collection, evenrank.evaluate(collection, ranked))  # type: ignore[arg-type]
+
+
 def test_protocols_dimensions_and_targets_on_a_collection(collection: Path) -> None:
     shallow = replace(evenrank.PROTOCOLS["paper-2021"], name="shallow", task1_depth=10, task1_length=50)
     run = evenrank.rank(collection, policy="relevance", protocol=shallow).run
@@ -161,6 +219,47 @@ def test_an_engine(collection: Path, tmp_path: Path) -> None:
         elsewhere.at("opensearch://host")
     with pytest.raises(WrongTypeError, match="an address or an EngineKind"):
         evenrank.build_index(folder, engine=3)  # type: ignore[arg-type]
+
+
+class _Failing:
+    """An index that answers no search, and lacks all methods that no search needs."""
+
+    def __init__(self, inner: Engine) -> None:
+        self._inner, self.layout = inner, inner.layout
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("analyse", "document_frequencies", "refresh", "close"):
+            return getattr(self._inner, name)
+        raise AttributeError(name)
+
+    def search_many(self, *_: Any) -> list[Any]:
+        raise KeyError("x" * 5000)
+
+    search = search_many
+
+
+def _refusing(*_: object) -> Engine:
+    raise OSError("no licence\nwith details")
+
+
+def test_errors_inside_an_engine_name_it_and_its_line(collection: Path, tmp_path: Path) -> None:
+    """Also where it cannot be opened, lacks a method or is asked by the command."""
+    folder = shutil.copytree(collection, tmp_path / "c")
+    elsewhere = evenrank.EngineKind("elsewhere", "a folder of one's own", _create, _open)
+    evenrank.build_index(folder, engine=elsewhere.at(f"elsewhere://{tmp_path / 'far'}"), n_threads=1).close()
+    place = r"\(.*test_objects\.py:\d+\)"
+    refusing = replace(elsewhere, open=_refusing)
+    with pytest.raises(EvenrankError, match=f"^engine elsewhere: OSError: no licence {place}$") as caught:
+        evenrank.search(evenrank.Collection.open(folder, engine=refusing), "river")
+    assert isinstance(caught.value.__cause__, OSError)
+    failing = replace(elsewhere, open=lambda *given: cast(Engine, _Failing(_open(*given))))
+    with pytest.raises(EvenrankError, match=f"^engine elsewhere: KeyError: 'x+… {place}$") as caught:
+        evenrank.search(evenrank.Collection.open(folder, engine=failing), "river")
+    assert len(str(caught.value)) < 2000
+    opened = open_index(evenrank.Collection.open(folder, engine=failing))
+    with pytest.raises(EvenrankError, match=r"^engine elsewhere: _Failing has no 'stored'$"):
+        opened.stored([1])
+    assert not hasattr(opened, "matches")
 
 
 def test_an_export_format_of_a_wiki_page(collection: Path) -> None:

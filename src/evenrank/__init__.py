@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from evenrank.trec.import_files import ImportFiles as ImportFiles, import_collection as import_collection
     from evenrank.trec.ir_dataset import ir_dataset_files as ir_dataset_files
     from evenrank.trec.releases import Release as Release, pack_collection as pack_collection, roll_back as roll_back
+    from evenrank.trec.replaced_judgments import replace_judgments as replace_judgments
     from evenrank.trec.target_choice import TargetChoice as TargetChoice
     from evenrank.wikipedia.annotate.labeller import annotate as annotate, annotate_wikis as annotate_wikis
     from evenrank.wikipedia.annotate.settings import (
@@ -218,6 +219,7 @@ _NAMES_IN = {
     "trec.import_files": ("ImportFiles", "import_collection"),
     "trec.ir_dataset": ("ir_dataset_files",),
     "trec.releases": ("Release", "pack_collection", "roll_back"),
+    "trec.replaced_judgments": ("replace_judgments",),
     "trec.target_choice": ("TargetChoice",),
     "wikipedia.annotate.labeller": ("annotate", "annotate_wikis"),
     "wikipedia.annotate.settings": ("AnnotateInputs", "AnnotateSettings"),

@@ -11,10 +11,10 @@ from __future__ import annotations
 import warnings
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from evenrank.errors import EvenrankError, first_line
+from evenrank.errors import MAX_FOUND, EvenrankError, first_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -110,7 +110,42 @@ def plug_in_error(what: str, function: Callable[..., object], error: Exception) 
     if code is not None:
         own = [line.lineno for line in lines if line.filename == code.co_filename]
         place = f"{code.co_filename}:{own[-1] if own else code.co_firstlineno}"
-    return EvenrankError(f"{what}: {type(error).__name__}: {first_line(error)} ({place})")
+    text = first_line(error)
+    text = text if len(text) <= MAX_FOUND else f"{text[:MAX_FOUND]}…"
+    return EvenrankError(f"{what}: {type(error).__name__}: {text} ({place})")
+
+
+class LackingError(EvenrankError, AttributeError):
+    """An object of others has not what is asked of it."""
+
+
+class _Guarded:
+    """What `guarded` gives."""
+
+    def __init__(self, what: str, inner: object) -> None:
+        self._what, self._inner = what, inner
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.get(name)
+
+    def get(self, name: str) -> Any:
+        """An attribute of the object; a method as one whose errors are reported."""
+        if not hasattr(self._inner, name):
+            raise LackingError(f"{self._what}: {type(self._inner).__name__} has no {name!r}")
+        value = call_plug_in(self._what, getattr, self._inner, name)
+        return partial(call_plug_in, self._what, value) if callable(value) else value
+
+
+def guarded(what: str, inner: object) -> Any:
+    """An object of others, whose errors are reported as those of functions are (`call_plug_in`).
+
+    Its class has the public names of the object, so that `isinstance` finds the same protocols.
+    """
+    names = [name for name in dir(inner) if not name.startswith("_")]
+    members = {name: property(partial(_Guarded.get, name=name)) for name in names}
+    return type(type(inner).__name__, (_Guarded,), members)(what, inner)
 
 
 def check_takes(function: Callable[..., object], *names: str) -> None:

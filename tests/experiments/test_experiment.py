@@ -119,6 +119,25 @@ def test_a_study_of_own_data(study_file: Path, tmp_path: Path, monkeypatch: pyte
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
+def test_one_query_is_scored_where_nothing_is_tuned(own_data: evenrank.OwnData, tmp_path: Path) -> None:
+    """Half of one query cannot be kept for tuning: the error says so, and the report what one query cannot tell."""
+    one = {"items": {"q0": own_data._items["q0"]}, "groups": own_data.groups, "relevance": own_data.relevance}
+    policies = [{"name": "relevance"}, {"name": "greedy"}]
+    study = {"data": [{"name": "own", **one, "target": "equal"}], "policies": policies}
+    with pytest.raises(EvenrankError, match=r"own: its only query is for tuning.*train_share = 0 scores all"):
+        evenrank.experiment(study, tmp_path / "half")
+    study["data"][0]["train_share"] = 0  # type: ignore[index]
+    found = evenrank.experiment(study, tmp_path / "all")
+    assert "own, Task 1: 1 query\n" in str(found)
+    assert "own: one query shows what policies do there" in str(found)
+    assert "own: one query shows what policies do there" in (tmp_path / "all" / "report.html").read_text()
+    assert {pair.p for pair in found.tests} == {1.0}
+    assert all(np.isnan(regret.upper) for regret in found.regrets)
+    policies.append({"name": "deficit", "tune": True})  # type: ignore[dict-item]
+    with pytest.raises(EvenrankError, match="own: no query is there to tune deficit on"):
+        evenrank.experiment(study, tmp_path / "tuned")
+
+
 def test_a_study_of_worlds(tmp_path: Path) -> None:
     world = {"name": "tiny", "world": "usual", "pages": 600, "topics": 4, "seeds": [1, 2], "tasks": [1, 2]}
     policies = [{"name": "relevance"}, {"name": "greedy", "settings": {"fairness": 0.5}}, {"name": "swap"}]

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import evenrank
 from evenrank.core.records import Run
 from evenrank.errors import EvenrankError, InputError
-from evenrank.scoring.evaluate import evaluate
+from evenrank.measures.awrf import KL
+from evenrank.scoring.evaluate import evaluate, value_notes
 from evenrank.scoring.oracle import oracle_run
 from evenrank.trec.collection import Collection
 
@@ -34,6 +36,17 @@ def test_missing_rankings(golden_collection: Collection) -> None:
     assert notes_of(golden_collection, run) == ("rankings missing: 70 of 500, in 1 topic: 101; they count as empty",)
     [note] = notes_of(golden_collection, run, missing_ranking="skipped")
     assert note.endswith("the mean is over those present")
+
+
+def test_infinite_values_say_why() -> None:
+    """A page of a group that should get nothing makes KL infinite, and AWRF not; with and without a collection."""
+    rankings = {"one": ["a", "b"], "two": ["a"]}
+    scores = evenrank.score(rankings, {"a": "x", "b": "y"}, target={"x": 1.0, "y": 0.0}, measures=["KL", "AWRF"])
+    reason = "and so is the mean (a group with a target of 0 is shown; AWRF, AWRF-H and AWRF-TV stay finite)"
+    assert scores.notes == (f"KL is infinite, {reason}: one",)
+    assert 0.0 < scores.systems[0].scores["AWRF"] < 1.0
+    found = value_notes({number: {"KL": value} for number, value in enumerate([np.inf, *[1.0] * 9])}, [KL])
+    assert found == [f"KL is infinite on 1 topic: 0, {reason}"]
 
 
 def test_short_rankings(golden_collection: Collection) -> None:

@@ -73,6 +73,24 @@ def test_other_folders_and_unknown_baselines_are_refused(tmp_path: Path) -> None
     assert not (tmp_path / "out").exists()
 
 
+def test_only_what_a_report_of_the_kind_wrote_is_replaced(tmp_path: Path) -> None:
+    """Notes that somebody put beside it are not lost, nor is the report of a campaign."""
+    scores, place = evenrank.score(SYSTEMS, GROUPS, RELEVANT), tmp_path / "out"
+    evenrank.score_report(scores, place)
+    evenrank.score_report(scores, place)
+    (place / "tables" / "notes.txt").write_text("mine")
+    with pytest.raises(EvenrankError, match=r"files that are not of the report: tables/notes\.txt \(move them"):
+        evenrank.score_report(scores, place)
+    assert (place / "tables" / "notes.txt").read_text() == "mine"
+    (place / "tables" / "notes.txt").unlink()
+    marker = place / "report.json"
+    marker.write_text(marker.read_text().replace("own rankings", "a campaign"))
+    with pytest.raises(EvenrankError, match="holds a report of another kind, of a campaign"):
+        evenrank.score_report(scores, place)
+    marker.write_text('{"report_of": []}')  # as earlier versions wrote it
+    evenrank.score_report(scores, place)
+
+
 def test_command_writes_the_report(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("query,item,rank\nq,a,1\nq,b,2\nq,c,3\n")
     (tmp_path / "b.csv").write_text("query,item,rank\nq,c,1\nq,a,2\nq,b,3\n")

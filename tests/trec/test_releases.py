@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -412,6 +414,37 @@ def test_a_killed_fetch_or_pack_leaves_one_whole_release(made: Path, packed: Pat
         fetch_release(packed, copy)
         assert first_title(copy) == f"Edition {number}"
         assert tree(copy).keys() <= tree(packed).keys() | {name for name in tree(copy) if name.startswith("release-")}
+
+
+FULL = """
+import os, sys
+from evenrank.cli.main import main
+def without_links(*_, **__):
+    raise OSError("no links here")
+os.link = without_links
+sys.argv[0] = "evenrank"
+main()
+"""
+
+
+@pytest.mark.parametrize("n_bytes", [300, 4_000])
+def test_a_full_disk_leaves_nothing_half_packed(made: Path, packed: Path, tmp_path: Path, n_bytes: int) -> None:
+    """A limit on the size of files stands in for a full disk: the system refuses to write in the same way."""
+    update(made, "Another edition")
+    before = tree(packed)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+
+    for target in (packed, tmp_path / "new" / "releases"):
+        words = [sys.executable, "-c", FULL, "collection", "pack", str(made), str(target)]
+        full = subprocess.run(words, capture_output=True, text=True, preexec_fn=limit, check=False)
+        assert (full.returncode, "could not be written" in full.stderr) == (2, True), full.stderr
+        assert "Traceback" not in full.stderr
+    assert tree(packed) == before
+    assert not (tmp_path / "new").exists()
+    pack_collection(made, packed)
+    assert first_title(packed) == "Another edition"
 
 
 def test_a_lease_on_another_version_does_not_block_fetching(packed: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from evenrank.cli.talk import say
 from evenrank.io.work_report import reported
 from evenrank.parallel import n_cores
 from evenrank.trec.dimensions import OPTION_FORM
+from evenrank.trec.manifest import FILE_NAME
 
 FILE = NamedPath(path_type=Path)
 INPUT = InputFile()
@@ -85,6 +86,8 @@ def import_command(
     no file names is an evaluation topic. Sizes, checksums and counts are compared with those of the track. An import
     that fails or is killed leaves the old collection, or none.
 
+    With --qrels alone, a collection that is there keeps all but the judgments of the topics that FILE names.
+
     A collection that has an index keeps its data and index in use until `evenrank index` has indexed the new articles,
     and then changes to both in one step. Where pages and texts stay the same, so does the index, and the change is
     immediate.
@@ -93,14 +96,20 @@ def import_command(
 
     if corpus == Path("-"):
         raise click.UsageError("--corpus cannot be standard input: `evenrank index` reads it later (name a file)")
+    asked = {"corpus": corpus, "dimensions": tuple(map(evenrank.read_dimension, dimensions)), **others}
+    given = {name: value for name, value in asked.items() if value not in (None, ())}
     if ir_dataset is not None:
         named = evenrank.ir_dataset_files(ir_dataset, metadata=metadata, with_text=text and corpus is None)
     elif metadata is not None:
         named = evenrank.ImportFiles(metadata=metadata)
+    elif set(given) == {"qrels"} and (folder / FILE_NAME).exists():
+        with reported(folder, "collection import"):
+            click.echo(table_text(evenrank.replace_judgments(folder, given["qrels"], warn=_warn)))
+        return
     else:
-        raise click.UsageError("name the pages: --metadata FILE, or --ir-dataset NAME")
-    given = {"corpus": corpus, "dimensions": tuple(map(evenrank.read_dimension, dimensions)), **others}
-    files = replace(named, **{name: value for name, value in given.items() if value not in (None, ())})
+        fix = "a collection that is there takes other judgments with --qrels FILE alone"
+        raise click.UsageError(f"name the pages: --metadata FILE, or --ir-dataset NAME ({fix})")
+    files = replace(named, **given)
     with reported(folder, "collection import"):
         collection = evenrank.import_collection(folder, files, warn=_warn, workers=n_cores(), at_once=at_once)
     click.echo(table_text(collection))

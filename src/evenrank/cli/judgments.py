@@ -232,7 +232,10 @@ def _estimate(estimate: Estimate) -> list[str]:
 @click.option("--title", default="Results of the campaign", help="Heading of the page.")
 @click.option("--citation", default="", show_default=False, help="How to cite the results.")
 def report_command(store: Path | str, collection: Path, runs: Sequence[Path], output: Path, **options: Any) -> None:
-    """Write a results page to publish, with the judgments behind it, in one folder; no assessor is named."""
+    """Write a results page to publish, with the judgments behind it, in one folder; no assessor is named.
+
+    An older results page in OUTDIR is replaced once the new one is complete; a folder with anything else is refused.
+    """
     from evenrank.scoring.report.campaign_report import campaign_report
 
     campaign_report(collection, store, runs, output, **options)

@@ -138,7 +138,7 @@ def _check_baseline(report: Path | None, baseline: str | None, runs: Mapping[str
     if report is not None:
         from evenrank.scoring.report.report import refuse_other_folder
 
-        refuse_other_folder(report)
+        refuse_other_folder(report, "own rankings")
         require_matplotlib()
 
 

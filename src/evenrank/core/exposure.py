@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -20,6 +21,7 @@ from evenrank.errors import (
     listed,
     reason_of,
 )
+from evenrank.plugins import call_plug_in
 
 Weights = NDArray[np.floating]
 PERSISTENCE = 0.8
@@ -30,6 +32,10 @@ MAX_FAULTS = 20
 """Wrong weights of a table that are listed; the others are counted."""
 MAX_TABLE_BYTES = 16 << 20
 """Largest file of weights."""
+OWN_RANKS = 10_000
+"""Ranks of which a browsing model of others is asked; later ones get no attention, as with any table."""
+NEGLIGIBLE = 1e-12
+"""Share of the first rank's attention below which the end of such a table is left out."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 LEAST_FIRST, MOST = 1e-6, 1e6
 """Smallest weight of rank 1 and largest of any rank in a table: single precision keeps their squares."""
@@ -168,6 +174,18 @@ Attention = Formula | Geometric | Cascade | AttentionTable
 LOG = Formula("log")
 
 
+class BrowsingModel(Protocol):
+    """A browsing model of one's own: attention by rank alone."""
+
+    def weights(self, n_ranks: int, /) -> Sequence[float] | Weights:
+        """Attention of ranks 1 … n_ranks."""
+        ...
+
+
+GivenAttention = str | Sequence[float] | Weights | BrowsingModel | Callable[[int], float]
+"""What functions take as attention (`parse_attention`)."""
+
+
 def page_attention(
     model: Attention,
     ranks: NDArray[np.intp],
@@ -185,10 +203,12 @@ def page_attention(
 
 
 def parse_attention(given: object, *, may_read: bool = True) -> Attention:
-    """The attention model that is meant by a text (`log`, `rbp:0.8`, `table:FILE`, `table:1,0.5`) or a list of weights.
+    """The attention model that is meant by a text (`log`, `rbp:0.8`, `table:FILE`, `table:1,0.5`), a list of weights,
+    a function of the rank (1, 2, …), or an object or class with the method `weights(n_ranks)`.
 
-    `str` of a model is a text that gives the same model without its file. Where `may_read` is false, as for what
-    visitors of a server send, no text names a file.
+    A function or an object becomes the table of its first `OWN_RANKS` weights. `str` of a model is a text that gives
+    the same model without its file. Where `may_read` is false, as for what visitors of a server send, no text names a
+    file.
     """
     if isinstance(given, Attention):
         return given
@@ -197,7 +217,28 @@ def parse_attention(given: object, *, may_read: bool = True) -> Attention:
     if isinstance(given, list | tuple | np.ndarray):
         values = np.atleast_1d(given).tolist() if isinstance(given, np.ndarray) else given
         return AttentionTable(tuple(float(value) if _is_weight(value) else value for value in values))
-    raise WrongTypeError(given, "attention", f"{', '.join(MODELS)}, or a list of weights")
+    if callable(given) or hasattr(given, "weights"):
+        return _tabulated(given)
+    wanted = "a list of weights, a function of the rank, or an object with weights(n_ranks)"
+    raise WrongTypeError(given, "attention", f"{', '.join(MODELS)}, {wanted}")
+
+
+def _tabulated(given: Any) -> AttentionTable:
+    """The weights of a browsing model of others, up to the rank after which they are negligible."""
+    what = f"attention {getattr(given, '__name__', type(given).__name__)}"
+    model = call_plug_in(what, given) if isinstance(given, type) else given
+    if hasattr(model, "weights"):
+        found = call_plug_in(what, model.weights, OWN_RANKS)
+    elif callable(model):
+        found = [call_plug_in(f"{what}, rank {rank}", model, rank) for rank in range(1, OWN_RANKS + 1)]
+    else:
+        raise EvenrankError(
+            f"{what}: the class has no method weights(n_ranks) (add one, or give a function of the rank)"
+        )
+    values = np.asarray(found, object).ravel().tolist()[:OWN_RANKS]
+    table = AttentionTable(tuple(float(value) if _is_weight(value) else value for value in values))
+    seen = np.flatnonzero(np.array(table.values) >= NEGLIGIBLE * table.values[0])
+    return AttentionTable(table.values[: int(seen[-1]) + 1])
 
 
 def check_attention(given: object, n_ranks: int, *, may_read: bool = True, by_rank_alone: bool = False) -> str:

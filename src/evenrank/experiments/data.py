@@ -14,7 +14,7 @@ from typing import Protocol as Interface
 
 import orjson
 
-from evenrank.core.exposure import Attention, parse_attention
+from evenrank.core.exposure import GivenAttention, parse_attention
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
@@ -152,7 +152,7 @@ class OwnData:
 
     `items`, `groups`, `target` and `attention` are as for `evenrank.rerank`, `relevance` as for `evenrank.score`. With
     `n_rankings` above 1, each query has that many rankings of `k` items. A share of the queries, drawn by `seed`, is
-    for tuning, and the others are scored; a share of 1 leaves all of them for tuning.
+    for tuning, and the others are scored: all of them with a share of 0, none with a share of 1.
     """
 
     def __init__(
@@ -165,13 +165,13 @@ class OwnData:
         k: int | None = None,
         n_rankings: int = 1,
         expected: Literal["score", "rank"] = "score",
-        attention: str | Sequence[float] | Attention = "log",
+        attention: GivenAttention = "log",
         train_share: float = 0.5,
         seed: int = 0,
         name: str = "own data",
     ) -> None:
-        if not 0.0 < train_share <= 1.0:
-            raise EvenrankError(f"train_share is {train_share:g} (give a share of the queries, above 0 and at most 1)")
+        if not 0.0 <= train_share <= 1.0:
+            raise EvenrankError(f"train_share is {train_share:g} (give a share of the queries, from 0 to 1)")
         given = read_inputs(items, groups, target, expected)
         self.attention = parse_attention(attention)
         ends = zip(given.starts[:-1].tolist(), given.starts[1:].tolist(), strict=True)
@@ -191,7 +191,7 @@ class OwnData:
     def queries(self, split: Split) -> list[str]:
         names = list(self._items)
         order = derive(self._seed, "split", len(names)).permutation(len(names))
-        n_train = min(max(1, round(self._train_share * len(names))), len(names))
+        n_train = max(round(self._train_share * len(names)), 1 if self._train_share else 0)
         chosen = order[:n_train] if split == "train" else order[n_train:]
         return [names[at] for at in sorted(chosen.tolist())]
 

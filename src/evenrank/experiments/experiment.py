@@ -17,7 +17,7 @@ from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.core.settings import setting_texts
 from evenrank.core.types import FilePath
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, listed
 from evenrank.experiments.data import CollectionData, OwnData, PolicyChoice, Scores, Split, StudyData, checksum
 from evenrank.experiments.study import DataSpec, PolicySpec, Study, read_study
 from evenrank.experiments.tradeoff import AXES, undominated, upward
@@ -121,7 +121,8 @@ class Regret:
     regret: float
     """Share of the best policy's mean where higher is better; otherwise the difference to it."""
     upper: float
-    """Upper limit from resampled queries, at a level that holds for all data sets of the task together."""
+    """Upper limit from resampled queries, at a level that holds for all data sets of the task together; NaN where
+    there is one query."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,6 +174,13 @@ class Experiment(TableResult):
         points = np.array([[upward(axis, task) * cell.mean(axis) for axis in AXES[task]] for cell in cells])
         return [cells[at].policy for at in np.flatnonzero(undominated(points.reshape(len(cells), len(AXES[task]))))]
 
+    @property
+    def notes(self) -> list[str]:
+        """What the numbers cannot say."""
+        single = [data for data, n in self.n_queries.items() if n["eval"] == 1]
+        what = "one query shows what policies do there, not which is better elsewhere: tests and limits need several"
+        return [f"{data}: {what}" for data in single]
+
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data."""
         return {
@@ -207,7 +215,7 @@ class Experiment(TableResult):
     def _shown(self) -> tuple[list[Table], list[str]]:
         from evenrank.experiments.report import scores_table
 
-        return [scores_table(self, data, task) for data, task in self.groups], []
+        return [scores_table(self, data, task) for data, task in self.groups], self.notes
 
 
 def _values(cells: Sequence[Cell], measure: str) -> NDArray[np.float64]:
@@ -239,6 +247,7 @@ def _regrets(cells: Sequence[Cell], measure: str, study: Study, n_sets: int) -> 
     weights = rng.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), N_RESAMPLES) / n_queries
     means = values.mean(axis=1)
     limits = np.quantile(_regret_of(weights @ values.T, higher), 1.0 - study.level / n_sets, axis=0)
+    limits = limits if n_queries > 1 else np.full(len(cells), np.nan)
     return [
         Regret(cell.data, cell.task, measure, cell.policy, float(mean), float(regret), float(limit))
         for cell, mean, regret, limit in zip(cells, means, _regret_of(means, higher), limits, strict=True)
@@ -275,8 +284,13 @@ def experiment(
 def run_study(study: Study, sets: Sequence[StudyData], folder: Path, workers: int | None = None) -> Experiment:
     """A study on data sets that are open already; finished trials are kept in the folder."""
     for data in sets:
-        if set(data.queries("train")) & set(data.queries("eval")) or not data.queries("eval"):
-            raise EvenrankError(f"{data.name}: no queries are left to score (give a smaller train_share)")
+        train, scored = data.queries("train"), data.queries("eval")
+        if both := sorted(set(train) & set(scored)):
+            raise EvenrankError(f"{data.name}: queries to tune on would be scored: {listed(both)} (divide them)")
+        if not scored:
+            many = f"all {len(train):,} queries are" if len(train) > 1 else "its only query is"
+            fix = "give more queries or a smaller train_share; train_share = 0 scores all, where no policy is tuned"
+            raise EvenrankError(f"{data.name}: {many} for tuning, so none is left to score ({fix})")
     todo = [(data, policy) for data in sets for policy in study.policies if data.task in policy.tasks]
     tuned = _tune_all(study, todo, folder, workers)
     cells = _score_all(study, todo, tuned, folder, workers)

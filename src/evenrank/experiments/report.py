@@ -27,7 +27,7 @@ __all__ = ["scores_table", "write_study"]
 
 def scores_table(result: Experiment, data: str, task: Task) -> Table:
     """A row per policy with the means of all measures."""
-    measures = result.measures(data, task)
+    measures, n_queries = result.measures(data, task), result.n_queries[data]["eval"]
     known = [result.study.measure(name, task) for name in measures]
     of_measures = (Column(one.key, higher_is_better=one.higher_is_better) for one in known)
     columns = (Column("policy"), *of_measures, Column("settings"))
@@ -35,7 +35,7 @@ def scores_table(result: Experiment, data: str, task: Task) -> Table:
         (cell.policy, *(cell.mean(name) for name in measures), shown_settings(tuple(sorted(cell.settings.items()))))
         for cell in result.of(data, task)
     ]
-    return Table(columns, tuple(rows), f"{data}, Task {task}: {result.n_queries[data]['eval']} queries")
+    return Table(columns, tuple(rows), f"{data}, Task {task}: {n_queries} {'query' if n_queries == 1 else 'queries'}")
 
 
 def regret_table(regrets: Sequence[Regret], task: Task, measure: Named) -> Table:
@@ -163,7 +163,8 @@ def _introduction(result: Experiment) -> str:
     counts = "; ".join(f"{name}: {n['train']} to tune on, {n['eval']} scored" for name, n in result.n_queries.items())
     tuned = any(policy.is_tuned for policy in result.study.policies)
     budget = f" Tuned policies had a budget of {result.study.budget} each ({result.study.method})." if tuned else ""
-    return f"<p>Queries: {escape(counts)}. No query was both tuned on and scored.{budget}</p>\n"
+    notes = "".join(f"<p>{escape(note)}</p>\n" for note in result.notes)
+    return f"<p>Queries: {escape(counts)}. No query was both tuned on and scored.{budget}</p>\n{notes}"
 
 
 def _write(table: Table, folder: Path, name: str) -> list[str]:

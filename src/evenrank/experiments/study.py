@@ -343,8 +343,8 @@ def _own(table: Mapping[str, Any], tasks: tuple[Task, ...], folder: Path, where:
     counts = {"k": k, "rankings": n_rankings}
     wrong = {name: value for name, value in counts.items() if type(value) is not int or value < 1}
     faults.add(f"{where}: {name} is {value!r} (give a whole number, at least 1)" for name, value in wrong.items())
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0.0 < share <= 1.0:
-        faults.add([f"{where}: train_share is {share!r} (give a share of the queries, above 0 and at most 1)"])
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0.0 <= share <= 1.0:
+        faults.add([f"{where}: train_share is {share!r} (give a share of the queries, from 0 to 1)"])
     if expected not in ("score", "rank"):
         faults.add([f"{where}: {UnknownNameError('expected', expected, ('score', 'rank'))}"])
     if not wrong and tasks != ((1,) if n_rankings == 1 else (2,)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.exposure import Attention
+from evenrank.core.exposure import GivenAttention
 from evenrank.core.frames import DataFrame, pandas_frame
 from evenrank.core.records import Task
 from evenrank.core.safe_text import figure_text
@@ -126,7 +126,7 @@ def tradeoff(
     setting: str = "fairness",
     values: Sequence[float] | str = WEIGHTS,
     measures: Named | Iterable[Named] = (),
-    attention: str | Sequence[float] | Attention = "log",
+    attention: GivenAttention = "log",
     expected: Literal["score", "rank"] = "score",
     seed: int = 0,
     workers: int | None = None,

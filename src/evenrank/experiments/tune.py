@@ -159,6 +159,9 @@ class TuneTask:
             raise UnknownNameError("method", self.method, METHODS)
         if type(self.budget) is not int or not 1 <= self.budget <= MAX_BUDGET:
             raise EvenrankError(f"budget is {self.budget!r} (give a whole number of trials from 1 to {MAX_BUDGET:,})")
+        if not self.data.queries("train"):
+            fix = "give a train_share above 0, or no policy to tune"
+            raise EvenrankError(f"{self.data.name}: no query is there to tune {policy_name(self.policy)} on ({fix})")
         make_policy(self.policy, self.data.task, setting_texts(self.fixed))
         if len(directions := {as_measure(one, self.data.task).higher_is_better for one in self.measures}) != 1:
             found = ", ".join(map(str, self.measures)) if directions else "none"

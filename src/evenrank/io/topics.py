@@ -238,11 +238,11 @@ def read_all_topics(
         raise InputError([Fault(str(path), 0, found, "give each topic one id") for path in evaluation])
     topics = [*train, *judged]
     for path in qrels:
-        topics = _judged_by(topics, read_qrels(path, ids=ids), read_judgment_record(path))
+        topics = judged_by(topics, read_qrels(path, ids=ids), read_judgment_record(path))
     return topics
 
 
-def _judged_by(
+def judged_by(
     topics: list[Topic], grades: dict[int, dict[int, int]], record: JudgmentRecord | None = None
 ) -> list[Topic]:
     """The topics with the judgments of a file of four columns; topics that it alone has are evaluation topics.

@@ -171,9 +171,10 @@ L2_UNFAIRNESS = _distance_measure(
 KL = _distance_measure(
     name="KL",
     tasks=(1,),
-    label="Kullback–Leibler divergence of exposure by group from the target",
+    label="Kullback–Leibler divergence of exposure by group from the target; infinite if that is 0 for a shown group",
     formula="Σ e log2(e / t)",
     higher_is_better=False,
+    if_infinite="a group with a target of 0 is shown; AWRF, AWRF-H and AWRF-TV stay finite",
     citation="Kullback and Leibler 1951; AWRF leaves the distance open (Sapiezynski et al. 2019)",
     compute=lambda batch: _distance(batch, kl_divergence),
 )

@@ -65,6 +65,8 @@ class Measure:
     """Largest possible value."""
     if_empty: float | Callable[[QueryView], float] | None = None
     """Value of a ranking without items; a function where the query or the protocol decides. None to compute it."""
+    if_infinite: str = ""
+    """Why a value can be infinite, and which measures stay finite there, for notes on such values."""
     citation: str = ""
     official_in: tuple[Task, ...] = ()
     """Tasks of the track whose published tables have it; in the others it is a companion, which shows relevance."""
@@ -89,6 +91,11 @@ class Measure:
     def __call__(self, view: QueryView) -> float:
         """The value on one query."""
         return float(self.over(view.batch)[0])
+
+    @property
+    def infinite_mean(self) -> str:
+        """What notes say of a mean with infinite values."""
+        return "and so is the mean" + (f" ({self.if_infinite})" if self.if_infinite else "")
 
     @property
     def key(self) -> str:

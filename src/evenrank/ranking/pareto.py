@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenrank.core.exposure import Attention
+from evenrank.core.exposure import GivenAttention
 from evenrank.core.frames import pandas_frame
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task
@@ -118,7 +118,7 @@ def pareto(
     model: str | ModelChoice = "untrained",
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     target: Target = "track",
-    attention: str | Sequence[float] | Attention | None = None,
+    attention: GivenAttention | None = None,
     settings: Settings | None = None,
     workers: int | None = None,
 ) -> Frontiers:

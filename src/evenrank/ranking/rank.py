@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.core.exposure import Attention
+from evenrank.core.exposure import GivenAttention
 from evenrank.core.frames import pandas_frame
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task, Topic
@@ -104,7 +104,7 @@ def rank(
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     target: Target = "track",
     length: Length = "full",
-    attention: str | Sequence[float] | Attention | None = None,
+    attention: GivenAttention | None = None,
     n_relevant: float | None = None,
     judged: FilePath | None = None,
     settings: Settings | None = None,

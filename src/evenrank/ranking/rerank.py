@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
-from evenrank.core.exposure import Attention, check_attention, parse_attention
+from evenrank.core.exposure import Attention, GivenAttention, check_attention, parse_attention
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
@@ -208,7 +208,7 @@ def rerank(
     n_rankings: int = 1,
     *,
     relevance: Literal["score", "rank"] = "score",
-    attention: str | Sequence[float] | Attention = "log",
+    attention: GivenAttention = "log",
     settings: Mapping[str, object] | None = None,
     seed: int = 0,
     workers: int | None = None,

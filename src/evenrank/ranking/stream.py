@@ -19,7 +19,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.core.exposure import parse_attention
+from evenrank.core.exposure import GivenAttention, parse_attention
 from evenrank.core.settings import setting_texts
 from evenrank.errors import (
     EvenrankError,
@@ -104,7 +104,7 @@ class Stream:
         window: float | None = None,
         *,
         half_life: float | None = None,
-        attention: str = "log",
+        attention: GivenAttention = "log",
         exposure: Exposure = "position",
         settings: Mapping[str, object] | None = None,
         seed: int = 0,

@@ -6,7 +6,6 @@ unchanged texts. Results are those of an import and a build of the same pages.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -17,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.types import FilePath
-from evenrank.errors import EvenrankError, input_error, reason_of
+from evenrank.errors import EvenrankError
 from evenrank.garbage import rare_collections
 from evenrank.io.articles import changed_articles, read_parsed
-from evenrank.io.atomic import sync_tree
 from evenrank.io.content import START
 from evenrank.io.faults import FaultLog
 from evenrank.parallel import n_cores
@@ -46,17 +44,16 @@ from evenrank.retrieval.engine.indexing import (
 )
 from evenrank.retrieval.engine.protocol import Engine, IndexPage, UpdatingEngine
 from evenrank.retrieval.training_pages import write_training_pages
-from evenrank.trec.checksums import folder_facts, write_checksums
+from evenrank.trec.checksums import write_checksums
 from evenrank.trec.collection import Collection
 from evenrank.trec.dimensions import DIMENSIONS
-from evenrank.trec.import_files import named_from, own_version
+from evenrank.trec.import_files import named_from
 from evenrank.trec.manifest import (
     CHANGES,
     TOPIC_CHANGES,
     Manifest,
     SourceFile,
     locked_folder,
-    new_data_folder,
     next_folder,
     put_data,
     put_index,
@@ -67,7 +64,7 @@ from evenrank.trec.manifest import (
 )
 from evenrank.trec.sources import check_date, md5_of
 from evenrank.trec.title_keys import write_title_keys
-from evenrank.trec.updated_data import UpdatedData, with_changes, write_updated_data
+from evenrank.trec.updated_data import UpdatedData, new_version, with_changes, write_updated_data
 from evenrank.wikipedia.annotate.inline import site_names
 
 UPDATED = "updated"
@@ -173,32 +170,17 @@ def _write_data(
         assert engine is not None
         return ~np.isnan(engine.values("page_id", page_ids.tolist()))
 
-    folder, earlier = collection.path, collection.manifest
-    fresh, final = new_data_folder(folder), next_folder(folder, "data", earlier.data_folder)
-    try:
-        data = write_updated_data(fresh, collection, path, have_articles)
-        fresh.chmod(folder.stat().st_mode)
-        facts = folder_facts(fresh, collection.data, earlier.files)
-        sync_tree(fresh)
-        os.replace(fresh, final)
-    except BaseException as error:
-        shutil.rmtree(fresh, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise input_error(folder, 0, f"could not be written: {reason_of(error)}", "free some space") from error
-        raise
+    earlier = collection.manifest
+    data, manifest = new_version(collection, lambda fresh: write_updated_data(fresh, collection, path, have_articles))
     kind = CHANGES if len(data.touched) else TOPIC_CHANGES
-    source = SourceFile(named_from(folder, path), path.stat().st_size, md5_of(path), None)
+    source = SourceFile(named_from(collection.path, path), path.stat().st_size, md5_of(path), None)
     absent = tuple(name for name in earlier.absent if collection.known_dimensions[name].field not in data.fields)
     manifest = replace(
-        earlier,
-        data_folder=final.name,
+        manifest,
         counts={**earlier.counts, **data.counts},
         sources=with_changes(earlier.sources, kind, source),
-        evenrank_version=own_version(),
-        files=facts,
         absent=absent,
         data_date=date or earlier.data_date,
-        index_folder="",
     )
     return manifest, data
 

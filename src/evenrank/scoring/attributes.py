@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
-from evenrank.core.records import Run, Task
+from evenrank.core.records import Task
 from evenrank.core.types import FilePath
 from evenrank.measures.registry import MAIN, Named, as_measure, listed_measures
-from evenrank.scoring.evaluate import evaluate, given_runs
+from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables import Cell, Column, Table, TableResult
-from evenrank.trec.collection import Collection, as_collection, as_run
+from evenrank.trec.collection import Collection, GivenRun, as_collection, as_run, given_runs
 
 OVERALL = "all"
 """Heading of all dimensions together."""
@@ -56,7 +56,7 @@ class AttributeResults(TableResult):
 
 def evaluate_attributes(
     collection: Collection | FilePath,
-    runs: Run | FilePath | Iterable[Run | FilePath],
+    runs: GivenRun | Iterable[GivenRun],
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     *,
     measures: Named | Iterable[Named] = (),

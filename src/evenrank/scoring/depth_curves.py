@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.core.groups import GroupNames
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
-from evenrank.core.records import Run
 from evenrank.core.safe_text import figure_text
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.io.figures import COLOURS, clean_axes, direction_label, new_figure
 from evenrank.measures.registry import as_measure
-from evenrank.scoring.evaluate import evaluate, given_runs
+from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables import Cell, Column, Table, TableResult
-from evenrank.trec.collection import Collection, as_collection, as_run
+from evenrank.trec.collection import Collection, GivenRun, as_collection, as_run, given_runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,7 +90,7 @@ class DepthCurves(TableResult):
 
 def depth_curves(
     collection: Collection | FilePath,
-    runs: Run | FilePath | Iterable[Run | FilePath],
+    runs: GivenRun | Iterable[GivenRun],
     depths: Sequence[int] = (),
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: GroupNames = "intersection",

@@ -17,7 +17,7 @@ from evenrank.core.problem import QueryBatch
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from evenrank.core.records import Run, Task
 from evenrank.core.types import FilePath, Floats
-from evenrank.errors import EvenrankError, WrongTypeError, listed
+from evenrank.errors import EvenrankError, listed
 from evenrank.io.runs import read_runs
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, Named, chosen_measures
@@ -32,7 +32,7 @@ from evenrank.scoring.ranked_pages import RankedPages, count_repeats
 from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.scorer import defined, mean_of_defined, score_batches
 from evenrank.scoring.topic_truth import DENSE_TARGET, CollectionProblem
-from evenrank.trec.collection import Collection, as_collection, as_run
+from evenrank.trec.collection import Collection, GivenRun, as_collection, as_run, given_runs
 from evenrank.trec.judged_pages import check_scope, judged_pages
 from evenrank.trec.judged_pages import judged_only as without_unjudged
 
@@ -61,7 +61,7 @@ OF_UNLISTED = {"no group": "they give no exposure", "unknown": "they count as un
 
 def evaluate(
     collection: Collection | str | os.PathLike[str],
-    runs: Run | str | os.PathLike[str] | Iterable[Run | str | os.PathLike[str]],
+    runs: GivenRun | Iterable[GivenRun],
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: GroupNames = "intersection",
     *,
@@ -288,16 +288,6 @@ def _column(scores: dict[int, dict[str, float]], name: str) -> Floats:
     return np.array([row[name] for row in scores.values()], np.float64)
 
 
-def given_runs(runs: Run | FilePath | Iterable[Run | FilePath]) -> list[Run | FilePath]:
-    """The runs as a list, whether one or several are given."""
-    is_one = isinstance(runs, (Run, str, os.PathLike)) or not isinstance(runs, Iterable)
-    given: list[Run | FilePath] = [runs] if is_one else list(runs)  # type: ignore[list-item, arg-type]
-    for run in given:
-        if not isinstance(run, (Run, str, os.PathLike)):
-            raise WrongTypeError(run, "run", "a Run, the path of its file, or a list of these")
-    return given
-
-
 def score_files(
     collection: Collection | FilePath,
     paths: Sequence[FilePath],
@@ -353,7 +343,7 @@ def value_notes(scores: Mapping[int, Mapping[str, float]], measures: Sequence[Me
             notes.append(f"{measure.key} is undefined and left out of the mean on {_topics(undefined)}")
         infinite = [topic for topic, value in values.items() if np.isinf(value)]
         if infinite:
-            notes.append(f"{measure.key} is infinite on {_topics(infinite)}, and so is the mean")
+            notes.append(f"{measure.key} is infinite on {_topics(infinite)}, {measure.infinite_mean}")
         if outside:
             notes.append(
                 f"{measure.key} is outside its range ({measure.low:g} to {measure.high:g}) on {_topics(outside)}"

@@ -22,7 +22,7 @@ from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.progress import track
-from evenrank.scoring.evaluate import given_runs, judged_part, without_withdrawn
+from evenrank.scoring.evaluate import judged_part, without_withdrawn
 from evenrank.scoring.protocol_settings import joined_groups, settle_protocol
 from evenrank.scoring.rejudged import scorer
 from evenrank.scoring.sensitivity import BLENDS, kendall_tau, main_by_topic, means_of, scored_dimensions, with_errors
@@ -33,7 +33,7 @@ from evenrank.trec.assessment.leave_one_out import leave_one_out
 from evenrank.trec.assessment.pool import Pool, Tier, build_pool
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.assessment.votes import Vote, current_votes, open_store, pages_in
-from evenrank.trec.collection import Collection, as_collection, as_run
+from evenrank.trec.collection import Collection, GivenRun, as_collection, as_run, given_runs
 
 ERROR_RATES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 """Shares of wrong groups that are tried until another run is first."""
@@ -111,7 +111,7 @@ class OrderEffects(TableResult):
 
 def order_effects(
     collection: Collection | FilePath,
-    runs: Run | FilePath | Iterable[Run | FilePath],
+    runs: GivenRun | Iterable[GivenRun],
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: GroupNames = "intersection",
     *,

@@ -27,14 +27,14 @@ from evenrank.core.target import group_target
 from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError, listed
 from evenrank.measures.awrf import awrf_rows
-from evenrank.scoring.evaluate import given_runs, without_withdrawn
+from evenrank.scoring.evaluate import without_withdrawn
 from evenrank.scoring.intervals import Interval, pooled_interval
 from evenrank.scoring.ranked_pages import DENSE_ALIGNMENT, RankedPages, align_pages
 from evenrank.scoring.tables import Cell, Column, Table, TableResult
 from evenrank.scoring.topic_truth import CollectionProblem
 from evenrank.trec.assessment.pool import Pool
 from evenrank.trec.assessment.pool_file import read_pool
-from evenrank.trec.collection import Collection, as_collection, as_run
+from evenrank.trec.collection import Collection, GivenRun, as_collection, as_run, given_runs
 
 MEASURES = ("nDCG", "P", "AWRF", "Score")
 """What is estimated, for runs of Task 1."""
@@ -126,7 +126,7 @@ class SampledScores(TableResult):
 
 def sampled_scores(
     collection: Collection | FilePath,
-    runs: Run | FilePath | Iterable[Run | FilePath],
+    runs: GivenRun | Iterable[GivenRun],
     pool: Pool | FilePath,
     sample: Pool | FilePath,
     protocol: str | Protocol = DEFAULT_PROTOCOL,

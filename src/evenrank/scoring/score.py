@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
-from evenrank.core.exposure import LOG, Attention, Cascade, parse_attention
+from evenrank.core.exposure import LOG, Attention, Cascade, GivenAttention, parse_attention
 from evenrank.core.groups import GroupShare
 from evenrank.core.problem import JudgedItems, QueryBatch
 from evenrank.core.protocol import PAPER_2021, Protocol
@@ -67,7 +67,7 @@ def score(
     relevance: object | None = None,
     target: object | None = None,
     measures: Named | Sequence[Named] | None = None,
-    attention: str | Sequence[float] | Floats | Attention | None = None,
+    attention: GivenAttention | None = None,
     k: int | None = None,
     *,
     missing: Missing = "skip",
@@ -90,9 +90,10 @@ def score(
     relevance), `population` (as all items with groups, the default without), `equal`, or shares by group, for all
     queries or for each query. `measures`: names of `MEASURES`, with a depth as in `nDCG@10`, objects, or `all`.
     `attention`: how people read, as a text (`log`, `dcg`, `rbp:0.8`, `gerr:0.8,0.5`, `reciprocal`, `uniform`,
-    `table:FILE`) or a list of weights, rank 1 first; `log` by default. nDCG uses it as well, but keeps `log` beside
-    `gerr`, which needs relevance. `missing`: whether a query that a system does not answer is left out of its means
-    (`skip`) or counts as an empty ranking (`empty`); a note says which.
+    `table:FILE`), a list of weights, rank 1 first, a function of the rank, or an object with `weights(n_ranks)`; `log`
+    by default. nDCG uses it as well, but keeps `log` beside `gerr`, which needs relevance. `missing`: whether a query
+    that a system does not answer is left out of its means (`skip`) or counts as an empty ranking (`empty`); a note says
+    which.
 
     Several groupings are measured over the intersections of their groups, and AWRF of each alone as well; a target that
     follows items is that of their intersections, and stated shares of the groupings are multiplied. The unknown group
@@ -380,6 +381,9 @@ class ItemProblem:
         if not is_scored.any():
             raise EvenrankError(f"nothing can be scored: {'; '.join(notes)}")
         self._note_undefined(notes, columns, is_scored)
+        for measure in measures:
+            is_infinite = np.isinf(columns[measure.key]) & is_scored
+            self._note(notes, is_infinite, f"{measure.key} is infinite, {measure.infinite_mean}")
         main = next((name for name in MAIN if name in columns), own[0].key)
         return ItemScores(
             protocol=self.protocol,

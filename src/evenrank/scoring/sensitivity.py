@@ -24,12 +24,12 @@ from evenrank.core.uncertainty import ErrorTable
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.progress import track
-from evenrank.scoring.evaluate import evaluate, given_runs, judged_part, without_withdrawn
+from evenrank.scoring.evaluate import evaluate, judged_part, without_withdrawn
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
 from evenrank.scoring.scorer import defined, mean_of_defined
 from evenrank.scoring.tables import Cell, Column, Table, TableResult
-from evenrank.trec.collection import Collection, as_collection, as_run
+from evenrank.trec.collection import Collection, GivenRun, as_collection, as_run, given_runs
 
 BASE = "as scored"
 BLENDS = (0.0, 0.25, 0.75, 1.0)
@@ -135,7 +135,7 @@ class Sensitivity(TableResult):
 
 def sensitivity(
     collection: Collection | FilePath,
-    runs: Run | FilePath | Iterable[Run | FilePath],
+    runs: GivenRun | Iterable[GivenRun],
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: GroupNames = "intersection",
     *,

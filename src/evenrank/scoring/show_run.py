@@ -14,7 +14,7 @@ from evenrank.core.records import NO_CLASS, WORK_ORDER, Run, Task
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_runs
-from evenrank.trec.collection import Collection, TopicChoice, as_collection, as_run, choose_topics
+from evenrank.trec.collection import Collection, GivenRun, TopicChoice, as_collection, as_run, choose_topics, given_runs
 
 UNKNOWN_TITLE = "(not in the collection)"
 NO_TITLE = "(the collection has no titles)"
@@ -57,13 +57,14 @@ class ShownTopic:
 
 def show_run(
     collection: Collection | FilePath,
-    run: Run | FilePath,
+    run: GivenRun,
     topics: TopicChoice | None = None,
     k: int = 10,
 ) -> list[ShownTopic]:
     """For each topic of a run: the first k pages, and all pages counted by quality and by group."""
     opened = as_collection(collection)
-    loaded = as_run(opened, run) if isinstance(run, Run) else read_runs([run], opened.text_ids)[0]
+    [given] = given_runs(run)
+    loaded = as_run(opened, given) if isinstance(given, Run) else read_runs([given], opened.text_ids)[0]
     answered = list(dict.fromkeys(loaded.topic_ids.tolist()))
     wanted = answered if topics is None else [topic for topic in choose_topics(opened, topics) if topic in answered]
     if not wanted:

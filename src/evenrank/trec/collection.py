@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -375,10 +375,37 @@ def newest_collection(collection: Collection | FilePath) -> Collection:
     return opened if waiting is None else Collection.open(opened.path, waiting, engine=opened.engine)
 
 
-def as_run(collection: Collection, run: Run | FilePath) -> Run:
+class HasRun(Protocol):
+    """What has a run, as the result of `rank` does."""
+
+    @property
+    def run(self) -> Run: ...
+
+
+GivenRun = Run | FilePath | HasRun
+"""A run as functions take it."""
+
+
+def given_runs(runs: GivenRun | Iterable[GivenRun]) -> list[Run | FilePath]:
+    """The runs as a list, whether one or several are given."""
+    is_one = isinstance(runs, (Run, str, os.PathLike)) or not isinstance(runs, Iterable)
+    given: list[Run | FilePath] = []
+    for one in [runs] if is_one else runs:  # type: ignore[union-attr]
+        made = getattr(one, "run", None)
+        if isinstance(one, (Run, str, os.PathLike)):
+            given.append(one)
+        elif isinstance(made, Run):
+            given.append(made)
+        else:
+            raise WrongTypeError(one, "run", "a Run, what `rank` gave, the path of a run file, or a list of these")
+    return given
+
+
+def as_run(collection: Collection, run: GivenRun) -> Run:
     """A run, or the one in a file, whose pages have the numbers that the collection gives them."""
     from evenrank.io.runs import read_run
 
+    [run] = given_runs(run)
     ids = collection.text_ids
     if not isinstance(run, Run):
         return read_run(run, ids)

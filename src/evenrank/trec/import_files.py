@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -314,8 +314,12 @@ def own_version() -> str:
 def refuse_pipes(files: ImportFiles) -> None:
     """InputError for what can be read only once: files are read, then measured."""
     named = [files.metadata, files.topics, files.corpus, *files.eval_topics, *files.qrels]
-    named += [files.page_views, files.subjects]
-    pipes = [path for path in named if path and path.exists() and not path.is_file() and not path.is_dir()]
+    refuse_unkept([path for path in (*named, files.page_views, files.subjects) if path])
+
+
+def refuse_unkept(paths: Iterable[Path]) -> None:
+    """InputError for paths of what can be read only once."""
+    pipes = [path for path in paths if path.exists() and not path.is_file() and not path.is_dir()]
     if pipes:
         raise InputError([Fault(str(path), 0, "not a file of its own", "save it as a file first") for path in pipes])
 

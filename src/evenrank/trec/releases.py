@@ -19,7 +19,7 @@ import orjson
 
 from evenrank.core.types import FilePath
 from evenrank.errors import DamagedCollectionError, EvenrankError, NoIndexError, UnknownNameError, reason_of
-from evenrank.io.atomic import link_or_copy, sync_tree, write_json
+from evenrank.io.atomic import link_or_copy, remove_tree, sync_tree, write_json
 from evenrank.io.judgment_record import sha256_of
 from evenrank.io.locking import no_leases
 from evenrank.trec.checksums import LOCKS, file_fault, known_checksums, record_checksum
@@ -171,13 +171,20 @@ def pack_collection(folder: FilePath, target: FilePath, *, keep: int = KEPT, wit
         release = Release(target, _manifest_of(collection, number, with_corpus), files)
         if before is not None and _is_same(release, before):
             return before
-        for name, path in sources.items():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            same = stored.get(files[name], path)
-            link_or_copy(path if files[name].fault(same, reads=False) else same, target / name)
-            if fault := files[name].fault(target / name, reads=False):
-                raise DamagedCollectionError(f"{target / name}: {fault} (pack it again)")
-        put_release(release, keep)
+        try:
+            for name, path in sources.items():
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                same = stored.get(files[name], path)
+                link_or_copy(path if files[name].fault(same, reads=False) else same, target / name)
+                if fault := files[name].fault(target / name, reads=False):
+                    raise DamagedCollectionError(f"{target / name}: {fault} (pack it again)")
+            put_release(release, keep)
+        except BaseException:
+            if previous_manifest(target) != release.manifest:  # the release is not in use, and never will be
+                (target / record_name(number)).unlink(missing_ok=True)
+                for part in PARTS:
+                    remove_tree(target / f"{part}-{number}")
+            raise
         return release
 
 

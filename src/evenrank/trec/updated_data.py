@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
 from evenrank.core.text_ids import TextIds, save_text_ids
+from evenrank.errors import input_error, reason_of
 from evenrank.io.articles import (
     CHANGED_ARTICLES,
     REMOVED,
@@ -28,7 +30,7 @@ from evenrank.io.articles import (
     read_parsed,
     save_changed_articles,
 )
-from evenrank.io.atomic import link_or_copy
+from evenrank.io.atomic import link_or_copy, sync_tree
 from evenrank.io.content import START
 from evenrank.io.faults import FaultLog
 from evenrank.io.json_lines import MAX_FAULTS
@@ -45,11 +47,13 @@ from evenrank.trec.arrays import (
     save_topics,
 )
 from evenrank.trec.changes import ChangedArticle, Changes, article_line, packed_lines, read_changes
+from evenrank.trec.checksums import folder_facts
 from evenrank.trec.collection import SUBJECTS, Collection
-from evenrank.trec.import_files import count_topics
-from evenrank.trec.manifest import SourceFile
+from evenrank.trec.import_files import count_topics, own_version
+from evenrank.trec.manifest import Manifest, SourceFile, new_data_folder, next_folder
 from evenrank.trec.page_rows import PageRows
 
+T = TypeVar("T")
 MOST_FILES = 64
 """Files of changed articles, and of changes that a manifest names. An update that would make more puts those of earlier
 updates together, without articles that were replaced since: a collection that is updated every hour takes no more room
@@ -80,7 +84,7 @@ class UpdatedData:
 
 def write_updated_data(folder: Path, collection: Collection, path: Path, have_articles: HaveArticles) -> UpdatedData:
     """Write the data of a collection as the changes in a file leave them; InputError with all faults of the file."""
-    faults, ids = FaultLog(MAX_FAULTS), _copied(collection.text_ids)
+    faults, ids = FaultLog(MAX_FAULTS), copied_ids(collection.text_ids)
     known = changed_articles(collection.data) if CHANGED_ARTICLES in collection.manifest.files else None
     n_files = known.n_files if known else 0
     with packed_lines(changes_file(folder, n_files + 1)) as write_article:
@@ -147,7 +151,28 @@ def with_changes(sources: Mapping[str, SourceFile], kind: str, source: SourceFil
     return {**kept, **earlier, f"{kind}{len(earlier) + 1}": source}
 
 
-def _copied(ids: TextIds | None) -> TextIds | None:
+def new_version(collection: Collection, write: Callable[[Path], T]) -> tuple[T, Manifest]:
+    """What a function gives that writes the files of a new data folder, and the manifest that names the folder; both
+    are not in use yet."""
+    folder, earlier = collection.path, collection.manifest
+    fresh, final = new_data_folder(folder), next_folder(folder, "data", earlier.data_folder)
+    try:
+        given = write(fresh)
+        fresh.chmod(folder.stat().st_mode)
+        facts = folder_facts(fresh, collection.data, earlier.files)
+        sync_tree(fresh)
+        os.replace(fresh, final)
+    except BaseException as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise input_error(folder, 0, f"could not be written: {reason_of(error)}", "free some space") from error
+        raise
+    version = own_version()
+    return given, replace(earlier, data_folder=final.name, evenrank_version=version, files=facts, index_folder="")
+
+
+def copied_ids(ids: TextIds | None) -> TextIds | None:
+    """Ids that may grow while those given stay as they are."""
     return None if ids is None else TextIds(ids.texts(range(1, len(ids) + 1)))
 
 

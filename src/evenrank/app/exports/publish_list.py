@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenrank.core.records import Run
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, MissingExtraError
-from evenrank.trec.collection import Collection, as_collection, as_run
+from evenrank.trec.collection import Collection, GivenRun, as_collection, as_run
 
 if TYPE_CHECKING:
     from evenrank.app.exports.listing import ExportFormat, Listing
@@ -47,7 +46,7 @@ class Publication:
 
 def publish(
     collection: Collection | FilePath,
-    run: Run | FilePath,
+    run: GivenRun,
     page: str,
     *,
     api: str,

@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 import orjson
@@ -15,7 +16,7 @@ import orjson
 from evenrank.errors import EvenrankError, NoIndexError, UnknownNameError
 from evenrank.io.atomic import atomic_file
 from evenrank.parallel import n_cores
-from evenrank.plugins import Registry, instances
+from evenrank.plugins import Registry, call_plug_in, guarded, instances
 from evenrank.retrieval.engine.protocol import Engine, IndexLayout, UpdatingEngine
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
 from evenrank.trec.arrays import CLASS_FILES
@@ -148,11 +149,34 @@ def engine_kind(address: str, given: object = None) -> EngineKind:
     """The engine that an address names: the given object, or one of a registry; an error with their names otherwise."""
     scheme = _scheme_of(address)
     if isinstance(given, EngineKind) and given.scheme == scheme:
-        return given
+        return _guarded_kind(given)
     if scheme not in ENGINES:
         hint = "an index of an engine object is opened with it: Collection.open(…, engine=…)"
         raise UnknownNameError("engine", address, ENGINES, hint)
-    return ENGINES[scheme]
+    return _guarded_kind(ENGINES[scheme])
+
+
+def _guarded_kind(kind: EngineKind) -> EngineKind:
+    """The engine of a plug-in, whose errors say that they are its own."""
+    if kind in (*ENGINES.builtin.values(), OPENSEARCH):
+        return kind
+    what = f"engine {kind.scheme}"
+
+    def engine(function: Callable[..., object]) -> Callable[..., Any]:
+        def made(*given: object) -> Any:
+            found = call_plug_in(what, function, *given)
+            return None if found is None and function is kind.copy else guarded(what, found)
+
+        return made
+
+    return replace(
+        kind,
+        create=engine(kind.create),
+        open=engine(kind.open),
+        check=partial(call_plug_in, what, kind.check),
+        remove=partial(call_plug_in, what, kind.remove),
+        copy=engine(kind.copy) if kind.copy is not None else None,
+    )
 
 
 PASSWORD_VARIABLE = "EVENRANK_ENGINE_PASSWORD"  # no password # nosec B105

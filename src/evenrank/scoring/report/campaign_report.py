@@ -19,13 +19,13 @@ from pathlib import Path
 from statistics import fmean, pstdev
 
 from evenrank.core.protocol import DEFAULT_PROTOCOL
-from evenrank.core.records import Run, Task, Topic
+from evenrank.core.records import Task, Topic
 from evenrank.core.safe_text import terminal_text
 from evenrank.core.types import FilePath
 from evenrank.database.database import Location
 from evenrank.errors import EvenrankError
 from evenrank.io.atomic import atomic_folder, write_json
-from evenrank.scoring.evaluate import evaluate, given_runs
+from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.report.report import is_synthetic, mark_report, refuse_other_folder
 from evenrank.scoring.report.report_page import ABOUT, HEADINGS, SYNTHETIC
 from evenrank.scoring.result_tables import runs_table, save_table, settings_lines
@@ -39,7 +39,7 @@ from evenrank.trec.assessment.files import judgment_notes, note_exports, with_ju
 from evenrank.trec.assessment.log import check_log, log_entries
 from evenrank.trec.assessment.pool import parse_tier
 from evenrank.trec.assessment.votes import Store, current_votes, first_votes, open_store
-from evenrank.trec.collection import Collection, as_collection, as_run
+from evenrank.trec.collection import Collection, GivenRun, as_collection, as_run, given_runs
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -76,7 +76,7 @@ PUBLISHED = {"qrels": "qrels.txt", "topics": "eval-topics-with-qrels.json.gz", "
 def campaign_report(
     collection: Collection | FilePath,
     judgments: Store | Location,
-    runs: Run | FilePath | Iterable[Run | FilePath],
+    runs: GivenRun | Iterable[GivenRun],
     folder: FilePath,
     protocol: str = DEFAULT_PROTOCOL,
     *,
@@ -95,7 +95,7 @@ def campaign_report(
                 collection, opened_store, runs, folder, protocol, title=title, citation=citation, by=by
             )
     place, store = Path(folder), judgments
-    refuse_other_folder(place)
+    refuse_other_folder(place, "a campaign")
     opened = as_collection(collection)
     given = [as_run(opened, run) for run in given_runs(runs)]
     with atomic_folder(place) as fresh:
@@ -114,7 +114,7 @@ def campaign_report(
             sections.insert(0, SYNTHETIC)
         (fresh / "index.html").write_text(terminal_text(_page(results, title, sections)), "utf-8")
         scored = sorted(run.run for run in results.runs)
-        mark_report(fresh, scored)
+        mark_report(fresh, scored, "a campaign")
     note_exports(store, [{"format": "results", "runs": scored, "sha256": sums}], by)
     return results
 

@@ -7,21 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import orjson
 
 from evenrank.core.groups import GroupNames
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task
 from evenrank.core.safe_text import terminal_text
 from evenrank.core.types import FilePath
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, listed
 from evenrank.io.atomic import atomic_folder, write_json
 from evenrank.io.figures import figure_style, save_figure
 from evenrank.io.runs import read_runs
 from evenrank.measures.registry import MAIN, as_measure
 from evenrank.scoring.attributes import AttributeResults, evaluate_attributes
 from evenrank.scoring.depth_curves import depth_curves
-from evenrank.scoring.evaluate import evaluate, given_runs, judged_part, without_withdrawn
+from evenrank.scoring.evaluate import evaluate, judged_part, without_withdrawn
 from evenrank.scoring.exposure_by_group import GroupExposure, exposure_by_group, exposure_table
 from evenrank.scoring.figures import distribution_figure, exposure_figure, scatter_figure, topic_figure
 from evenrank.scoring.protocol_settings import ALL
@@ -31,8 +33,10 @@ from evenrank.scoring.results import Results
 from evenrank.scoring.tables import Cell, Column, Table
 from evenrank.scoring.topic_stats import write_feedback, write_topic_stats
 from evenrank.scoring.topic_truth import CollectionProblem
-from evenrank.trec.collection import Collection, as_collection, as_run
+from evenrank.trec.collection import Collection, GivenRun, as_collection, as_run, given_runs
 
+ReportKind = Literal["runs", "own rankings", "a campaign"]
+"""What a report is of."""
 MARKER = "report.json"
 """A folder with this file is a report, which a new report may replace."""
 
@@ -54,7 +58,7 @@ def write_report(
     replaced when all is done, and stays when something fails.
     """
     folder = Path(folder)
-    refuse_other_folder(folder)
+    refuse_other_folder(folder, "runs")
     exposures = _exposures(collection, runs, results)
     titles = {topic.id: topic.title for topic in collection.topics}
     with atomic_folder(folder) as fresh:
@@ -69,13 +73,18 @@ def write_report(
             results, exposures, commands or {}, titles, title, report_command, attributes, is_synthetic(collection)
         )
         (fresh / "index.html").write_text(terminal_text(page), "utf-8")
-        mark_report(fresh, (run.run for run in results.runs))
+        mark_report(fresh, (run.run for run in results.runs), "runs")
     return folder / "index.html"
 
 
-def mark_report(folder: Path, runs: Iterable[str]) -> None:
-    """Say that a folder is a report, so that a newer one may replace it."""
-    write_json(folder / MARKER, {"report_of": sorted(runs), "evenrank_version": version("evenrank")})
+def mark_report(folder: Path, runs: Iterable[str], kind: ReportKind) -> None:
+    """Say that a folder with all its files is a report, so that a newer one of the kind may replace it."""
+    record = {"report_of": sorted(runs), "kind": kind, "files": _files_of(folder)}
+    write_json(folder / MARKER, {**record, "evenrank_version": version("evenrank")})
+
+
+def _files_of(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
 
 
 def is_synthetic(collection: Collection) -> bool:
@@ -83,12 +92,21 @@ def is_synthetic(collection: Collection) -> bool:
     return "generated" in collection.manifest.settings
 
 
-def refuse_other_folder(folder: Path) -> None:
-    """EvenrankError when the folder holds something that is not a report: it would be lost."""
+def refuse_other_folder(folder: Path, kind: ReportKind) -> None:
+    """EvenrankError when the folder holds something that is not a report of the kind: it would be lost."""
     if folder.is_file():
         raise EvenrankError(f"{folder}: a file, where the folder of the report is to be (name another)")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).exists():
         raise EvenrankError(f"{folder}: holds files that are not a report (name another folder, or empty it)")
+    try:
+        record = orjson.loads((folder / MARKER).read_bytes())
+        found, known = record["kind"], {*record["files"], MARKER}
+    except (OSError, ValueError, KeyError, TypeError):  # none, or one of an earlier version
+        return
+    if found != kind:
+        raise EvenrankError(f"{folder}: holds a report of another kind, of {found} (name another folder, or empty it)")
+    if foreign := [name for name in _files_of(folder) if name not in known]:
+        raise EvenrankError(f"{folder}: holds files that are not of the report: {listed(foreign)} (move them)")
 
 
 def _exposures(collection: Collection, runs: Sequence[Run], results: Results) -> list[GroupExposure]:
@@ -176,7 +194,7 @@ def write_tables(results: Results, folder: Path, attributes: AttributeResults | 
 
 def report(
     collection: Collection | FilePath,
-    runs: Run | FilePath | Iterable[Run | FilePath],
+    runs: GivenRun | Iterable[GivenRun],
     folder: FilePath,
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: GroupNames = "intersection",
@@ -192,11 +210,11 @@ def report(
     An older report in the folder is replaced once the new one is complete; a folder with anything else is refused.
     `commands` says by run name which command makes each row again, `report_command` which one makes the report.
     """
-    refuse_other_folder(Path(folder))
+    refuse_other_folder(Path(folder), "runs")
     opened = as_collection(collection)
-    listed = given_runs(runs)
-    loaded = [as_run(opened, run) for run in listed if isinstance(run, Run)]
-    loaded += read_runs([run for run in listed if not isinstance(run, Run)], opened.text_ids)
+    given = given_runs(runs)
+    loaded = [as_run(opened, run) for run in given if isinstance(run, Run)]
+    loaded += read_runs([run for run in given if not isinstance(run, Run)], opened.text_ids)
     opened, loaded, about = without_withdrawn(opened, loaded)
     if judged_only:
         loaded = [judged_part(run, opened) for run in loaded]

@@ -32,7 +32,7 @@ def score_report(
     anything else is refused. Needs the extra `report`.
     """
     place = Path(folder)
-    refuse_other_folder(place)
+    refuse_other_folder(place, "own rankings")
     require_matplotlib()
     tables = report_tables(scores, baseline)
     with atomic_folder(place) as fresh:
@@ -41,7 +41,7 @@ def score_report(
         body += [f"<p>{escape(note)}</p>\n" for note in scores.notes]
         (fresh / "index.html").write_text(page_of(title, body), "utf-8")
         write_json(fresh / "results.json", scores.to_json())
-        mark_report(fresh, (one.system for one in scores.systems))
+        mark_report(fresh, (one.system for one in scores.systems), "own rankings")
     return place / "index.html"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -16,10 +15,10 @@ from numpy.typing import NDArray
 from evenrank.core.records import Run, Task
 from evenrank.core.text_ids import TextIds
 from evenrank.core.types import FilePath
-from evenrank.errors import EvenrankError, WrongTypeError
+from evenrank.errors import EvenrankError
 from evenrank.io.judgment_record import CampaignRuns
 from evenrank.io.runs import read_runs
-from evenrank.trec.collection import Collection, TopicChoice, as_collection, as_run, choose_topics
+from evenrank.trec.collection import Collection, GivenRun, TopicChoice, as_collection, as_run, choose_topics, given_runs
 
 SPEC = re.compile(r"(?P<task>[12]):(?P<depth>[1-9]\d*)(?:x(?P<n_rankings>[1-9]\d*))?")
 
@@ -366,7 +365,7 @@ def _whole_tier(pool: Pool, tasks: set[Task], cut: int | None) -> int:
 
 def pool(
     collection: Collection | FilePath,
-    runs: Run | FilePath | Iterable[Run | FilePath],
+    runs: GivenRun | Iterable[GivenRun],
     *,
     tiers: Sequence[Tier | str] = (),
     budget: int | None = None,
@@ -381,10 +380,7 @@ def pool(
     tiers are those of the 2021 track. `receipts` are what `admit_runs` gives for run files that it has checked.
     """
     opened = as_collection(collection)
-    listed = [runs] if isinstance(runs, (Run, str, os.PathLike)) else list(runs)
-    for run in listed:
-        if not isinstance(run, (Run, str, os.PathLike)):
-            raise WrongTypeError(run, "run", "a Run, the path of its file, or a list of these")
+    listed = given_runs(runs)
     loaded = [as_run(opened, run) for run in listed if isinstance(run, Run)]
     loaded += read_runs([run for run in listed if not isinstance(run, Run)], opened.text_ids)
     default = start.tiers if start else TRACK_TIERS
