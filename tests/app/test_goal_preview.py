@@ -51,6 +51,7 @@ def test_subject_and_goal_are_shares_of_the_same(state: AppState, task: Task) ->
     usual = {**QUESTION, "dimension-geography": "1", "dimension-gender": "1"}
     preview = preview_goal(state, {**usual, "goal": "field"}, task)
     assert preview is not None
+    assert [sum(row.goal for row in rows) for _, rows in preview.tables if rows] == [pytest.approx(1.0, abs=0.02)]
     assert [row.goal for _, rows in preview.tables for row in rows or ()] == pytest.approx(
         [row.field for _, rows in preview.tables for row in rows or ()]
     )

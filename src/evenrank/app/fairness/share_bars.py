@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from evenrank.app.fairness.balance import Balance
+from evenrank.app.fairness.balance import Balance, shares_of_known
 from evenrank.app.pages.i18n import Dated, Message, age, capital, joined_texts, percent, translate, written_in
 from evenrank.core.groups import Dimension
 
@@ -75,17 +72,8 @@ def share_bars(listed: Balance, plain: Balance | None) -> list[ShareBars]:
 
 
 def _bars(dimension: Dimension, listed: Balance, plain: Balance | None) -> ShareBars:
-    n_unknown = int(dimension.has_unknown)
-
-    def shares(balance: Balance, values: Callable[[Balance], NDArray[np.float64]]) -> NDArray[np.float64]:
-        known = balance.space.margin(values(balance), dimension.name)[n_unknown:]
-        return known / known.sum() if known.sum() > 0 else known
-
-    def attention(balance: Balance) -> NDArray[np.float64]:
-        return balance.exposure
-
-    has, wanted = shares(listed, attention), shares(listed, lambda balance: balance.goal)
-    before = None if plain is None else shares(plain, attention)
+    has, wanted = (shares_of_known(values, listed.space, dimension) for values in (listed.exposure, listed.goal))
+    before = None if plain is None else shares_of_known(plain.exposure, plain.space, dimension)
     margin = listed.space.margin(listed.exposure, dimension.name)
     groups = tuple(
         GroupShares(
@@ -98,7 +86,7 @@ def _bars(dimension: Dimension, listed: Balance, plain: Balance | None) -> Share
         for at, label in enumerate(dimension.readable_groups[1:])
         if max(has[at], wanted[at], 0.0 if before is None else before[at]) >= 0.0005
     )
-    return ShareBars(dimension, groups, float(margin[n_unknown:].sum() / max(margin.sum(), 1e-12)))
+    return ShareBars(dimension, groups, float(margin[int(dimension.has_unknown) :].sum() / max(margin.sum(), 1e-12)))
 
 
 def explain_shares(bars: Sequence[ShareBars], data: Dated, language: str) -> str:

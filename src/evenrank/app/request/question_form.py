@@ -19,7 +19,7 @@ from evenrank.app.articles.candidates import build_settings, find_matches, read_
 from evenrank.app.articles.collection_view import dimensions_of
 from evenrank.app.articles.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
 from evenrank.app.articles.user_articles import SourceReport, UserArticles
-from evenrank.app.fairness.balance import page_alignment, public_part, readable
+from evenrank.app.fairness.balance import page_alignment, public_part, readable, shares_of_known
 from evenrank.app.fairness.disclosure import Disclosure, disclosure_for
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
@@ -223,10 +223,9 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
             withheld.add(dimension.name)
             tables.append((dimension.heading, None))
             continue
-        shares, goals = (space.margin(values, dimension.name) for values in (field, goal))
-        labels = dimension.readable_scored_groups
-        rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
-        saved = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
+        shares, goals = (shares_of_known(values, space, dimension).tolist() for values in (field, goal))
+        rows = [GoalRow(*row) for row in zip(dimension.readable_groups[1:], shares, goals, strict=True)]
+        saved = [row for row in rows if max(row.field, row.goal) >= 0.005]
         tables.append((dimension.heading, sorted(saved, key=lambda row: -row.goal)))
         n_of_group = space.margin(counts, dimension.name)
         known[dimension.heading] = float(n_of_group[int(dimension.has_unknown) :].sum() / n_of_group.sum())
