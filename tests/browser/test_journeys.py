@@ -189,7 +189,7 @@ def test_a_coordinator_brings_articles_and_works_on_the_list(
     page.get_by_label("Titles or page ids, one per line").first.fill("\n".join([*titles, "No such article"]))
     page.get_by_role("button", name="Check the articles").click()
     expect(page.locator("main")).to_contain_text("40 of 41 found")
-    page.get_by_role("radio", name="As your subject is Each").check()
+    page.get_by_role("radio", name="Like your subject Each").check()
     if has_script:
         page.wait_for_load_state("networkidle")
     page.get_by_role("button", name="Make the list").click()

@@ -46,8 +46,8 @@ class Concentration:
 def concentrations(alignment: Alignment, weights: NDArray[np.float64], space: GroupSpace) -> tuple[Concentration, ...]:
     """The dimensions in which nearly all pages of a topic are in one group.
 
-    `weights` say how likely each page belongs to the topic. Where few pages are known, more than four in five must be in
-    the group (`least_share`), and fewer than four pages say nothing. Groups of people are named only where most pages are about
+    `weights` say how likely each page belongs to the topic. Where few pages are known, more of them must be in one
+    group (`least_share`), and fewer than four say nothing. Groups of people are named only where most pages are about
     people, no group is of a few, whose total would say something about one of them, and those who are all of one group
     are at least `FEWEST_ALIKE`.
     """

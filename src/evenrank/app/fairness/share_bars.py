@@ -30,6 +30,11 @@ class GroupShares:
     goal: float
 
     @property
+    def has_articles(self) -> bool:
+        """Whether the list or plain search has any."""
+        return max(self.listed, self.plain or 0.0) > 0.0
+
+    @property
     def progress(self) -> float:
         """How much nearer to its goal the list brings the group than plain search; negative when it is farther away,
         and 0 when pages write both shares alike."""
@@ -60,9 +65,16 @@ class ShareBars:
     @property
     def wanting(self) -> list[GroupShares]:
         """The groups to which the goal gives noticeably more than plain search, those that lack most first."""
-        gaps = [(group.goal - group.plain, group) for group in self.groups if group.plain is not None]
+        having = [group for group in self.groups if group.plain is not None and group.has_articles]
+        gaps = [(group.goal - (group.plain or 0.0), group) for group in having]
         found = sorted((pair for pair in gaps if pair[0] >= LEAST_GAP), key=lambda pair: -pair[0])
         return [group for _, group in found[:MOST_NAMED]]
+
+    @property
+    def without_articles(self) -> list[GroupShares]:
+        """The groups to which the goal gives something, though no article of the list is known to be in them."""
+        found = [group for group in self.groups if group.goal >= LEAST_GAP and not group.has_articles]
+        return sorted(found, key=lambda group: -group.goal)[:MOST_NAMED]
 
 
 def share_bars(listed: Balance, plain: Balance | None) -> list[ShareBars]:
