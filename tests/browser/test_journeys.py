@@ -250,6 +250,8 @@ def test_back_keeps_the_form(open_page: Callable[..., Page]) -> None:
     expect(page.get_by_label("Title of the project")).to_have_value("Chess")
     expect(page.get_by_label("Keywords")).to_have_value("chess, pawns")
     expect(page.get_by_role("button", name="Make the list")).to_be_enabled()
+    expect(page.locator("#preview")).to_contain_text("The best matches, before fairness:")
+    expect(page.locator("#goal")).to_contain_text("The list would have")
 
 
 def test_arabic_is_written_from_right_to_left(open_page: Callable[..., Page]) -> None:

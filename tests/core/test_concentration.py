@@ -40,9 +40,15 @@ def test_four_in_five_are_nearly_everything_and_less_is_not() -> None:
     assert named(pages((20, UNKNOWN, UNKNOWN))) == []
 
 
-@pytest.mark.parametrize("n_in, n_elsewhere, is_named", [(3, 0, False), (4, 0, True), (5, 1, False), (8, 1, True)])
-def test_a_handful_of_known_pages_may_be_in_one_group_by_chance(n_in: int, n_elsewhere: int, is_named: bool) -> None:
-    climate = pages((n_in, AFRICA, UNKNOWN), (n_elsewhere, EUROPE, UNKNOWN), (40, UNKNOWN, UNKNOWN))
+@pytest.mark.parametrize(
+    "n_in, n_elsewhere, n_unknown, is_named",
+    [(5, 1, 9, False), (5, 1, 0, True), (1, 0, 0, True), (4, 0, 40, False), (8, 0, 40, True), (25, 3, 40, True)],
+)
+def test_a_handful_of_known_pages_may_be_in_one_group_by_chance(
+    n_in: int, n_elsewhere: int, n_unknown: int, is_named: bool
+) -> None:
+    """Where nothing is unknown, nothing is left to chance, however few pages there are."""
+    climate = pages((n_in, AFRICA, UNKNOWN), (n_elsewhere, EUROPE, UNKNOWN), (n_unknown, UNKNOWN, UNKNOWN))
     assert bool(named(climate)) == is_named
 
 

@@ -20,9 +20,9 @@ ONE_GROUP = 0.8
 """Share of the pages that are known in a dimension from which on one group is nearly everything."""
 ONE_GROUP_OF_PEOPLE = 0.9
 """The same for groups of people: a subject that is mostly about men is what a target is there for."""
-SURE_OF = 0.5
-"""Share of the topic that one group must have even where chance brought it the pages that are known: five of six known
-pages are no sign that a worldwide topic is about one region."""
+SURE_OF = 2 / 3
+"""Share of the topic that one group has at least, if chance brought it the pages that are known: five of six known
+pages are no sign that a worldwide topic, which is unknown for the most part, is about one region."""
 CHANCE = 1.96
 """Standard errors of an interval of 95 %."""
 MOSTLY = 0.5
@@ -46,10 +46,10 @@ class Concentration:
 def concentrations(alignment: Alignment, weights: NDArray[np.float64], space: GroupSpace) -> tuple[Concentration, ...]:
     """The dimensions in which nearly all pages of a topic are in one group.
 
-    `weights` say how likely each page belongs to the topic. Where few pages are known, more of them must be in one
-    group (`least_share`), and fewer than four say nothing. Groups of people are named only where most pages are about
-    people, no group is of a few, whose total would say something about one of them, and those who are all of one group
-    are at least `FEWEST_ALIKE`.
+    `weights` say how likely each page belongs to the topic. Pages that are not known count as `least_share` says, so
+    that a few known ones name no group. Groups of people are named only where most pages are about people, no group is
+    of a few, whose total would say something about one of them, and those who are all of one group are at least
+    `FEWEST_ALIKE`.
     """
     counted = np.bincount(alignment.page_type[weights > 0.0], minlength=len(alignment.rows))
     of_type, squares_of_type = (
@@ -64,8 +64,9 @@ def concentrations(alignment: Alignment, weights: NDArray[np.float64], space: Gr
             continue
         shares = of_type @ is_in / known
         share, enough = float(shares.max()), ONE_GROUP_OF_PEOPLE if dimension.is_personal else ONE_GROUP
-        n_known = known**2 / float(squares_of_type @ is_in.any(axis=1))
-        if share >= enough and least_share(share, n_known) >= SURE_OF:
+        n_known, unknown = known**2 / float(squares_of_type @ is_in.any(axis=1)), of_type.sum() - known
+        least = (known * share + unknown * least_share(share, n_known)) / of_type.sum()
+        if share >= enough and (dimension.is_personal or least >= SURE_OF):
             found.append(Concentration(dimension.name, dimension.scored_groups[first + int(shares.argmax())], share))
     return tuple(found)
 
