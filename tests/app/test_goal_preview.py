@@ -71,10 +71,13 @@ def test_every_page_says_which_goal_was_chosen_and_why(state: AppState, client: 
     europe = state.collection.dimensions[0].groups.index("Europe")
     brought = {"title": "Ours", "text-1": titles_in(state, europe), "best": "FA", "dimension-geography": "1"}
     path = posted(client, "/lists", brought)
-    for part in ("", "/fairness"):
+    for part in ("", "/fairness", "/campaign"):
         assert "Region: the goal follows your subject" in client.get(f"{path}{part}").text
+    bar = client.get(path).text.partition('class="fair"')[2].partition("</section>")[0]
+    assert "Region: the goal follows your subject" in bar
     assert client.get(f"/api{path}").json()["question"]["as_subject"] == ["geography"]
     search = posted(client, "/searches", brought)
+    assert "Give me 12 articles" in client.get(search).text
     assert "Region: the goal follows your subject" in client.get(search).text
     halfway = posted(client, f"{path}/again", {"goal": "track"})
     html = client.get(halfway).text
