@@ -77,7 +77,9 @@ def test_every_page_says_which_goal_was_chosen_and_why(state: AppState, client: 
     assert "Region: the goal follows your subject" in bar
     assert client.get(f"/api{path}").json()["question"]["as_subject"] == ["geography"]
     search = posted(client, "/searches", brought)
-    assert "Give me 12 articles" in client.get(search).text
+    assert "Give me 12 articles<" in client.get(search).text
+    one = posted(client, "/searches", {**brought, "text-1": titles_in(state, europe, 1)})
+    assert "Give me 1 article<" in client.get(one).text
     assert "Region: the goal follows your subject" in client.get(search).text
     halfway = posted(client, f"{path}/again", {"goal": "track"})
     html = client.get(halfway).text
