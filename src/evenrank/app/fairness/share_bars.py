@@ -112,7 +112,7 @@ def explain_shares(bars: Sequence[ShareBars], data: Dated, language: str) -> str
         known = {"dimension": translate(first.dimension.heading), "known": percent(first.known), "age": age(data)}
         if first.is_mostly_known and groups:
             fair = Message(
-                "Ordered by relevance and by a fair share of readers’ attention. %(groups)s: %(listed)s here, %(plain)s in plain search, %(goal)s as the goal.",  # noqa: E501
+                "Ordered by relevance and by a fair share of readers’ attention (%(groups)s: %(listed)s here, %(plain)s in plain search, %(goal)s as the goal).",  # noqa: E501
                 groups=labels,
                 **shares,
             )
