@@ -43,7 +43,7 @@ def test_the_goal_is_about_the_articles_that_are_brought(state: AppState, client
 def test_the_goal_of_a_search_says_what_draws_are_made_from(client: TestClient) -> None:
     html = client.post("/searches/goal", data={**QUESTION, **ALL}).text
     assert "Draws would be made from" in html
-    assert "Once there are words" in client.post("/searches/goal", data={}).text
+    assert "Once articles are found" in client.post("/searches/goal", data={}).text
 
 
 @pytest.mark.parametrize("task", [1, 2])

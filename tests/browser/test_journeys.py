@@ -128,7 +128,7 @@ def test_the_goal_follows_the_words_and_the_choice(open_page: Callable[..., Page
     page = open_page()
     page.goto("/lists/new")
     goal = page.get_by_role("region", name="What the goal means")
-    expect(goal).to_contain_text("Once there are words")
+    expect(goal).to_contain_text("Once articles are found")
     page.get_by_label("Title of the project").press_sequentially("Chess")
     expect(goal).to_contain_text("The list would have")
     expect(goal.get_by_role("row", name="Asia")).to_be_visible()
@@ -139,6 +139,15 @@ def test_the_goal_follows_the_words_and_the_choice(open_page: Callable[..., Page
     page.get_by_label("Most articles").fill("7")
     page.get_by_label("Most articles").press("Tab")
     expect(goal).to_contain_text("The list would have 7 articles")
+    titles = page.request.post("/lists", form={"title": "Chess", "length": "3"}, headers={"Origin": page.url[:-10]})
+    page.locator("summary", has_text="Your own articles").click()
+    page.get_by_label("Titles or page ids, one per line").first.fill(page.request.get(f"{titles.url}.txt").text())
+    expect(goal).to_contain_text("The list would have 3 articles")
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview).to_contain_text("3 of the articles that you brought would be ranked.")
+    page.get_by_label("From class").select_option("GA")
+    page.get_by_label("up to class").select_option("FA")
+    expect(preview).not_to_contain_text("3 of the articles that you brought")
 
 
 def test_the_preview_follows_the_words(open_page: Callable[..., Page]) -> None:
