@@ -181,8 +181,8 @@ def test_articles_that_are_brought_lead_the_preview_and_are_accounted_for(state:
     html = client.post("/lists/preview", data=brought).text
     assert "9 of the articles that you brought would be ranked." in html
     assert all(title in html for title in map(escape, titles[:9]))
-    account = "13 articles were brought and are in this collection; 9 are listed. Not listed: 4 of other classes"
-    account += " than you asked for. 2 could not be matched."
+    account = "13 articles were brought and are in this collection; 9 are listed. Not listed: 4 in classes"
+    account += " that you did not ask for. 2 could not be matched."
     assert account in client.post("/lists/goal", data={**brought, "dimension-geography": "1"}).text
     path = posted(client, "/lists", brought)
     page = client.get(path).text

@@ -163,7 +163,7 @@ def test_every_limit_of_a_list_is_stated(client: TestClient) -> None:
     path = posted(client, "/lists", {**QUESTION, **limits})
     assert made_with(client, path) == (
         "Goal: Like your subject · Strength: 2.5 · Groups that count: Region · Only: Europe, Biographies · "
-        "Classes: Stub · Size: 100 B to 20,000 B · Most articles: 200"
+        "Classes: Stub · Size: 100 B to 20,000 B · Maximum number of articles: 200"
     )
     path = posted(client, "/lists", {**QUESTION, "policy": "relevance", "min_size": "100"})
     assert made_with(client, path) == (
