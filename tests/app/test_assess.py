@@ -164,11 +164,26 @@ def test_undo_goes_back_and_brings_back(judge: TestClient, judging: JudgingFiles
     fields = {"nonce": "u" * 16}
     for _ in range(2):  # the same undo, sent again
         assert judge.post(f"{link}/undo", data=fields).headers["location"] == f"{second}?undone=1"
-    assert re.findall(r'id="saved">([^<]*)', judge.get(f"{second}?undone=1").text) == ["Undone"]
+    undone = judge.get(f"{second}?undone=1").text
+    assert re.findall(r'id="saved">([^<]*)', undone) == ["Undone"]
+    assert "Before that: <strong>Relevant</strong>" in undone
+    assert "Saved:" not in undone
     assert [vote.grade for vote in current_votes(store)] == [1]
     assert judge.post(f"{link}/undo", data={"nonce": "v" * 16}).headers["location"] == f"{first}?undone=1"
     assert list(current_votes(store)) == []
     assert judge.post(f"{link}/undo", data={"nonce": "w" * 16}).headers["location"] == link
+
+
+def test_pages_outside_the_pool_are_said_to_count_in_some_figures_only(
+    judge: TestClient, judging: JudgingFiles, store: Store
+) -> None:
+    work = f"/organise/{judging.secrets['Olga']}"
+    assert "not in the pool" not in judge.get(work).text
+    topic = next(iter(queue(store, "Ada"))).topic
+    cast_vote(store, Vote("outside-the-pool-1", topic, GONE + 1, "Ada", "graded", grade=1))
+    shown = judge.get(work).text
+    assert "1 judged page is not in the pool: agreement and downloads count it, coverage does not." in shown
+    assert str(GONE + 1) in judge.get(f"{work}/export/qrels").text
 
 
 def test_a_comment_comes_back_with_its_answer(judge: TestClient, judging: JudgingFiles) -> None:

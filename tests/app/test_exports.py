@@ -127,8 +127,8 @@ def test_what_is_published_explains_itself(client: TestClient) -> None:
     known = percent(1 - client.get(f"/api{path}/fairness").json()["unknown_share"])
     for suffix in ("list.wiki", "table.wiki"):
         text = html.unescape(client.get(f"{path}.{suffix}").text)
-        assert "Ordered by relevance and by a fair share of readers’ attention." in text
-        assert re.search(r"here, [\d.]+\u00a0% in plain search, [\d.]+\u00a0% as the goal\.", text)
+        assert "Ordered by relevance and by a fair share of readers’ attention (" in text
+        assert re.search(r"here, [\d.]+\u00a0% in plain search, [\d.]+\u00a0% as the goal\)\.", text)
         assert f"Region: known for {known} of the attention; data: synthetic data." in text
     first = html.unescape(client.get(f"{path}.list.wiki").text).partition("\n# ")[2].partition("\n")[0]
     assert first.endswith(")")

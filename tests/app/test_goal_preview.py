@@ -31,7 +31,7 @@ def test_the_goal_is_about_the_articles_that_are_brought(state: AppState, client
     user_articles = {"title": "Ours", "text-1": titles_in(state, europe), "kind-1": "titles", "role-1": "in", **ALL}
     html = client.post("/lists/goal", data=user_articles).text
     assert "The list would have 12 articles." in html
-    assert "100\u00a0% of the relevant articles are in one group: Europe. So the goal is as your subject is" in html
+    assert "100\u00a0% of the relevant articles are in one group: Europe. So the goal follows your subject" in html
     assert 'name="goal" value="track"' in html
     halfway = client.post("/lists/goal", data={**user_articles, "goal": "track"}).text
     assert "This goal asks for much that the subject does not have." in halfway
@@ -43,7 +43,7 @@ def test_the_goal_is_about_the_articles_that_are_brought(state: AppState, client
 def test_the_goal_of_a_search_says_what_draws_are_made_from(client: TestClient) -> None:
     html = client.post("/searches/goal", data={**QUESTION, **ALL}).text
     assert "Draws would be made from" in html
-    assert "Once there are words" in client.post("/searches/goal", data={}).text
+    assert "Once articles are found" in client.post("/searches/goal", data={}).text
 
 
 @pytest.mark.parametrize("task", [1, 2])
@@ -51,6 +51,7 @@ def test_subject_and_goal_are_shares_of_the_same(state: AppState, task: Task) ->
     usual = {**QUESTION, "dimension-geography": "1", "dimension-gender": "1"}
     preview = preview_goal(state, {**usual, "goal": "field"}, task)
     assert preview is not None
+    assert [sum(row.goal for row in rows) for _, rows in preview.tables if rows] == [pytest.approx(1.0, abs=0.02)]
     assert [row.goal for _, rows in preview.tables for row in rows or ()] == pytest.approx(
         [row.field for _, rows in preview.tables for row in rows or ()]
     )
@@ -70,11 +71,16 @@ def test_every_page_says_which_goal_was_chosen_and_why(state: AppState, client: 
     europe = state.collection.dimensions[0].groups.index("Europe")
     brought = {"title": "Ours", "text-1": titles_in(state, europe), "best": "FA", "dimension-geography": "1"}
     path = posted(client, "/lists", brought)
-    for part in ("", "/fairness"):
-        assert "Region: the goal is as your subject is" in client.get(f"{path}{part}").text
+    for part in ("", "/fairness", "/campaign"):
+        assert "Region: the goal follows your subject" in client.get(f"{path}{part}").text
+    bar = client.get(path).text.partition('class="fair"')[2].partition("</section>")[0]
+    assert "Region: the goal follows your subject" in bar
     assert client.get(f"/api{path}").json()["question"]["as_subject"] == ["geography"]
     search = posted(client, "/searches", brought)
-    assert "Region: the goal is as your subject is" in client.get(search).text
+    assert "Give me 12 articles<" in client.get(search).text
+    one = posted(client, "/searches", {**brought, "text-1": titles_in(state, europe, 1)})
+    assert "Give me 1 article<" in client.get(one).text
+    assert "Region: the goal follows your subject" in client.get(search).text
     halfway = posted(client, f"{path}/again", {"goal": "track"})
     html = client.get(halfway).text
     assert "100\u00a0% of these articles are in one group: Europe." in html
@@ -92,6 +98,38 @@ def test_a_goal_that_fits_has_the_shares_of_the_subject_where_one_group_has_it(s
         "Europe": (0.9, 0.9),
         "Africa": (0.1, 0.1),
     }
+
+
+@pytest.mark.parametrize(
+    "title, notes",
+    [
+        ("Women of chess", ["Region: the goal is halfway between your subject and the world."]),
+        ("Ours", ["No group has nearly all of your subject, so the goal is halfway"]),
+    ],
+)
+def test_every_page_says_what_the_goal_is_for_each_dimension_that_counts(
+    client: TestClient, title: str, notes: list[str]
+) -> None:
+    asked = {**QUESTION, "title": title, "best": "FA", "dimension-geography": "1", "dimension-gender": "1"}
+    path = posted(client, "/lists", asked)
+    pages = [client.get(f"{path}{part}").text for part in ("", "/fairness", "/campaign")]
+    for html in (*pages, client.post("/lists/goal", data=asked).text):
+        assert [note in html for note in notes] == [True]
+        assert html.count("halfway between your subject and the world") == 1
+
+
+def test_a_goal_that_follows_the_subject_in_one_dimension_says_what_it_does_in_the_other(
+    state: AppState, client: TestClient
+) -> None:
+    masks = [np.asarray(state.collection.masks[name]) for name in ("geography", "gender")]
+    europe = 1 << state.collection.dimensions[0].groups.index("Europe")
+    rows = np.flatnonzero((masks[0] == europe) & (masks[1] > 1))[:12]
+    titles = "\n".join(state.collection.titles_of(state.collection.page_ids[rows].tolist()))
+    path = posted(client, "/lists", {"title": "Ours", "text-1": titles, "best": "FA"})
+    html = client.get(f"{path}/fairness").text
+    assert "Region: the goal follows your subject" in html
+    assert "Gender: the goal is halfway between your subject and the world." in html
+    assert "It is never shown, neither for a person nor in totals." in html
 
 
 @pytest.mark.parametrize(
@@ -116,7 +154,7 @@ def test_gender_does_not_count_where_hardly_anything_is_a_biography(
     page = client.get(f"{posted(client, '/lists', brought)}/fairness").text
     is_few = n_people < 2
     assert ("Hardly any of the articles are biographies, so gender does not count." in page) is is_few
-    assert ("Gender counts in the order: whoever compares" in page) is not is_few
+    assert ("Gender counts in the order. Whoever compares" in page) is not is_few
     assert "Hardly any of the articles" not in client.get(posted(client, "/lists", {**brought, "goal": "track"})).text
     preview = client.post("/lists/goal", data=brought).text
     assert ("Hardly any of the articles are biographies" in preview) is is_few
@@ -143,8 +181,8 @@ def test_articles_that_are_brought_lead_the_preview_and_are_accounted_for(state:
     html = client.post("/lists/preview", data=brought).text
     assert "9 of the articles that you brought would be ranked." in html
     assert all(title in html for title in map(escape, titles[:9]))
-    account = "13 articles were brought and are in this collection; 9 are listed. Not listed: 4 of other classes"
-    account += " than you asked for. 2 could not be matched."
+    account = "13 articles were brought and are in this collection; 9 are listed. Not listed: 4 in classes"
+    account += " that you did not ask for. 2 could not be matched."
     assert account in client.post("/lists/goal", data={**brought, "dimension-geography": "1"}).text
     path = posted(client, "/lists", brought)
     page = client.get(path).text

@@ -50,7 +50,7 @@ def test_the_sentence_says_what_search_list_and_goal_give(client: TestClient, st
     for part in ("", "/fairness"):
         assert expected in client.get(f"{path}{part}").text
     fairness = client.get(f"{path}/fairness").text
-    assert "Whatever it is there, between" in fairness
+    assert "Depending on what it is there, between" in fairness
     assert f"; plain search: {percent(awrf(plain, goal))}" in fairness
     unfair = posted(client, "/lists", {**QUESTION, "fairness": "0"})
     assert "This is plain search, without fairness." in client.get(unfair).text
@@ -89,6 +89,19 @@ def test_shares_are_of_what_is_known() -> None:
     assert [round(group.listed, 9) for group in bars.groups] == [0.25, 0.75]
     assert [group.label for group in bars.wanting] == ["Africa"]
     assert bars.is_mostly_known
+
+
+def test_groups_without_articles_do_not_share_in_what_others_get(client: TestClient) -> None:
+    """Asia gets nothing, so the sentence is not about Asia and Africa together, and says so."""
+    page = environment().from_string(
+        '{% from "macros.html" import fair_sentence with context %}{{ fair_sentence(bars, false) | striptags }}'
+    )
+    told = page.render(bars=bars_of([0.3, 0.7, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0])).replace("\u00a0", " ")
+    assert "Asia: no article here is known to belong there; the goal is 60 %." in told
+    assert "Plain search" not in told
+    some = page.render(bars=bars_of([0.3, 0.2, 0.0, 0.5], [0.6, 0.0, 0.0, 0.4])).replace("\u00a0", " ")
+    assert "Africa gets 29 % of the attention; plain search gives 0 %, and the goal is 40 %." in some
+    assert "no article here" not in some
 
 
 def test_nothing_is_said_with_confidence_of_what_is_hardly_known(client: TestClient) -> None:
@@ -149,8 +162,8 @@ def test_every_limit_of_a_list_is_stated(client: TestClient) -> None:
     }
     path = posted(client, "/lists", {**QUESTION, **limits})
     assert made_with(client, path) == (
-        "Goal: As your subject is · Strength: 2.5 · Groups that count: Region · Only: Europe, Biographies · "
-        "Classes: Stub · Size: 100 B to 20,000 B · Most articles: 200"
+        "Goal: Like your subject · Strength: 2.5 · Groups that count: Region · Only: Europe, Biographies · "
+        "Classes: Stub · Size: 100 B to 20,000 B · Maximum number of articles: 200"
     )
     path = posted(client, "/lists", {**QUESTION, "policy": "relevance", "min_size": "100"})
     assert made_with(client, path) == (

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from evenrank.app.pages.i18n import (
     LANGUAGES,
     day,
+    in_language,
     moment,
     percent,
     preferred,
@@ -194,3 +195,15 @@ def test_a_short_list_has_no_first_hundred(n_listed: int, words: str) -> None:
     )
     told = environment().from_string(story).render(n=n_listed, state=Unlinked)
     assert f"<p>{words}" in told
+
+
+@pytest.mark.parametrize(("n_listed", "words"), [(63, "The list has the same"), (200, "The same articles are among")])
+def test_a_list_that_differs_in_the_order_alone_says_so(n_listed: int, words: str) -> None:
+    story = '{% from "macros.html" import before_and_after with context %}{{ before_and_after([], [], 0, n) }}'
+    assert f"<p>{words}" in environment().from_string(story).render(n=n_listed)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_signs_do_not_stand_alone_at_the_start_of_a_line(language: str) -> None:
+    texts = [in_language(one, language) for message in catalog_of(language) if isinstance(one := message.id, str)]
+    assert [text for text in texts if re.search(r" [?!;:»]|« ", text)] == []

@@ -181,6 +181,23 @@ def test_a_source_of_nothing_is_said(client: TestClient) -> None:
     assert "not connected to a wiki" in asked.text
 
 
+def test_the_preview_says_why_a_source_cannot_be_read(client: TestClient) -> None:
+    """And shows nothing that the words would find: the list would be of the source alone."""
+    preview = client.post("/lists/preview", data={**QUESTION, "kind-1": "category", "text-1": "Chess"})
+    assert preview.status_code == 200
+    assert "not connected to a wiki" in preview.text
+    assert "some of these words" not in preview.text
+    nothing = client.post("/lists/preview", data={**QUESTION, "text-1": "No such article"}).text
+    assert "None of the articles that you brought is in this collection" in nothing
+
+
+@pytest.mark.parametrize("title, words", [("???", "nothing to search for"), ("the of", "in nearly every article")])
+def test_a_title_that_names_no_subject_is_refused_with_the_reason(client: TestClient, title: str, words: str) -> None:
+    answer = client.post("/lists", data={"title": title})
+    assert answer.status_code == 400
+    assert words in answer.text
+
+
 def test_a_saved_search_draws_from_what_was_brought(client: TestClient, state: AppState) -> None:
     titles = titles_of(state, 80, 500)
     search = posted(client, "/searches", {**QUESTION, "text-1": "\n".join(titles), "best": "FA"})

@@ -85,3 +85,30 @@ def test_axe_finds_nothing(
         found[name] = [(v["id"], [node["target"] for node in v["nodes"]][:3]) for v in result["violations"]]
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
     assert not any(found.values()), found
+
+
+BROKEN_WORDS = """cell => {
+    const text = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT).nextNode(), broken = [];
+    for (const word of text.data.matchAll(/\\S+/g)) {
+        const range = document.createRange();
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        if (range.getClientRects().length > 1) broken.push(word[0]);
+    }
+    return broken;
+}"""
+"""Words of a cell that go over more than one line."""
+
+
+@pytest.mark.parametrize("language", ["fr", "de", "es"])
+def test_heads_of_columns_are_not_broken_inside_words(
+    open_page: Callable[..., Page], addresses: dict[str, str], address: str, language: str
+) -> None:
+    page = open_page("phone")
+    cookies = {"desk": addresses["cookie"], "language": language}
+    page.context.add_cookies([{"name": name, "value": value, "url": address} for name, value in cookies.items()])
+    for kind in ("fairness", "fairness of a search"):
+        page.goto(addresses[kind])
+        heads = page.locator(".shares-details thead th.number")
+        assert heads.count() >= 2
+        assert heads.evaluate_all(f"cells => cells.flatMap({BROKEN_WORDS})") == []

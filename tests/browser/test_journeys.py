@@ -128,7 +128,7 @@ def test_the_goal_follows_the_words_and_the_choice(open_page: Callable[..., Page
     page = open_page()
     page.goto("/lists/new")
     goal = page.get_by_role("region", name="What the goal means")
-    expect(goal).to_contain_text("Once there are words")
+    expect(goal).to_contain_text("Once articles are found")
     page.get_by_label("Title of the project").press_sequentially("Chess")
     expect(goal).to_contain_text("The list would have")
     expect(goal.get_by_role("row", name="Asia")).to_be_visible()
@@ -136,9 +136,18 @@ def test_the_goal_follows_the_words_and_the_choice(open_page: Callable[..., Page
     page.get_by_label("The same for every group").check()
     expect(goal).not_to_have_text(before, use_inner_text=True)
     page.locator("summary", has_text="Length, size and other limits").click()
-    page.get_by_label("Most articles").fill("7")
-    page.get_by_label("Most articles").press("Tab")
+    page.get_by_label("Maximum number of articles").fill("7")
+    page.get_by_label("Maximum number of articles").press("Tab")
     expect(goal).to_contain_text("The list would have 7 articles")
+    titles = page.request.post("/lists", form={"title": "Chess", "length": "3"}, headers={"Origin": page.url[:-10]})
+    page.locator("summary", has_text="Your own articles").click()
+    page.get_by_label("Titles or page ids, one per line").first.fill(page.request.get(f"{titles.url}.txt").text())
+    expect(goal).to_contain_text("The list would have 3 articles")
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview).to_contain_text("3 of the articles that you brought would be ranked.")
+    page.get_by_label("From class").select_option("GA")
+    page.get_by_label("up to class").select_option("FA")
+    expect(preview).not_to_contain_text("3 of the articles that you brought")
 
 
 def test_the_preview_follows_the_words(open_page: Callable[..., Page]) -> None:
@@ -189,7 +198,7 @@ def test_a_coordinator_brings_articles_and_works_on_the_list(
     page.get_by_label("Titles or page ids, one per line").first.fill("\n".join([*titles, "No such article"]))
     page.get_by_role("button", name="Check the articles").click()
     expect(page.locator("main")).to_contain_text("40 of 41 found")
-    page.get_by_role("radio", name="As your subject is Each").check()
+    page.get_by_role("radio", name="Like your subject Each").check()
     if has_script:
         page.wait_for_load_state("networkidle")
     page.get_by_role("button", name="Make the list").click()
@@ -250,6 +259,8 @@ def test_back_keeps_the_form(open_page: Callable[..., Page]) -> None:
     expect(page.get_by_label("Title of the project")).to_have_value("Chess")
     expect(page.get_by_label("Keywords")).to_have_value("chess, pawns")
     expect(page.get_by_role("button", name="Make the list")).to_be_enabled()
+    expect(page.locator("#preview")).to_contain_text("The best matches, before fairness:")
+    expect(page.locator("#goal")).to_contain_text("The list would have")
 
 
 def test_arabic_is_written_from_right_to_left(open_page: Callable[..., Page]) -> None:

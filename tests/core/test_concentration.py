@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenrank.core.alignment import Alignment, align
-from evenrank.core.concentration import concentrations
+from evenrank.core.concentration import concentrations, least_share
 from evenrank.core.groups import Dimension, GroupSpace
 from evenrank.trec.dimensions import GENDER, GEOGRAPHY
 
@@ -38,6 +38,23 @@ def test_four_in_five_are_nearly_everything_and_less_is_not() -> None:
     assert named(pages((16, AFRICA, UNKNOWN), (4, EUROPE, UNKNOWN))) == [("geography", "Africa", 0.8)]
     assert named(pages((15, AFRICA, UNKNOWN), (4, EUROPE, UNKNOWN))) == []
     assert named(pages((20, UNKNOWN, UNKNOWN))) == []
+
+
+@pytest.mark.parametrize(
+    "n_in, n_elsewhere, n_unknown, is_named",
+    [(5, 1, 9, False), (5, 1, 0, True), (1, 0, 0, True), (4, 0, 40, False), (8, 0, 40, True), (25, 3, 40, True)],
+)
+def test_a_handful_of_known_pages_may_be_in_one_group_by_chance(
+    n_in: int, n_elsewhere: int, n_unknown: int, is_named: bool
+) -> None:
+    """Where nothing is unknown, nothing is left to chance, however few pages there are."""
+    climate = pages((n_in, AFRICA, UNKNOWN), (n_elsewhere, EUROPE, UNKNOWN), (n_unknown, UNKNOWN, UNKNOWN))
+    assert bool(named(climate)) == is_named
+
+
+@pytest.mark.parametrize("share, n, least", [(0.8, 20, 0.584), (1.0, 4, 0.510), (0.5, 100, 0.404), (0.9, 10, 0.596)])
+def test_the_lower_end_is_wilsons(share: float, n: float, least: float) -> None:
+    assert least_share(share, n) == pytest.approx(least, abs=5e-4)
 
 
 def test_the_gender_of_a_few_is_not_named() -> None:

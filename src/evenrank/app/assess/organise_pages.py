@@ -108,6 +108,9 @@ class Overview:
     """People who cannot judge: their link was withdrawn, or they never had one."""
     n_earlier: int
     """Pages with an answer on an earlier text of their topic."""
+    n_outside: int
+    """Pages with votes that are not in the pool, such as those of imported judgments: agreement counts them, coverage
+    does not."""
 
     @property
     def total(self) -> TierCoverage:
@@ -140,6 +143,7 @@ def overview(judging: Judging) -> Overview:
     with store.snapshot():
         paces = pace(store)
         n_shared, alpha = overall_agreement(graded_pages(current_votes(store)), Bootstrap())
+        rows = page_rows(store)
         return Overview(
             tiers=coverage(store),
             deepest=max_tiers(store),
@@ -153,7 +157,10 @@ def overview(judging: Judging) -> Overview:
             n_unsettled=len(adjudication_queue(store)),
             undecided=dict(count_left_out(store)),
             without_link=frozenset(person.name for person in assessors(store) if not person.has_link),
-            n_earlier=sum(row.is_of("earlier") for row in page_rows(store)),
+            n_earlier=sum(row.is_of("earlier") for row in rows),
+            n_outside=len(
+                {(vote.topic, vote.page) for vote in current_votes(store)} - {(row.topic, row.page) for row in rows}
+            ),
         )
 
 

@@ -201,6 +201,12 @@ def round_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(shares < SMALL_SHARE, shares.round(3), shares.round(2))
 
 
+def shares_of_known(values: NDArray[np.float64], space: GroupSpace, dimension: Dimension) -> NDArray[np.float64]:
+    """Values of cells by the groups of one dimension, as shares of what is known there; zeros where nothing is."""
+    known = space.margin(values, dimension.name)[int(dimension.has_unknown) :]
+    return known / known.sum() if known.sum() > 0 else known
+
+
 def focuses_on_people(
     question: Question, alignment: Alignment, attention: NDArray[np.float64], space: GroupSpace
 ) -> bool:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from evenrank.app.fairness.balance import Balance
+from evenrank.app.fairness.balance import Balance, shares_of_known
 from evenrank.app.pages.i18n import Dated, Message, age, capital, joined_texts, percent, translate, written_in
 from evenrank.core.groups import Dimension
 
@@ -31,6 +28,11 @@ class GroupShares:
     """What plain search gives; None when that is not known."""
     listed: float
     goal: float
+
+    @property
+    def has_articles(self) -> bool:
+        """Whether the list or plain search has any."""
+        return max(self.listed, self.plain or 0.0) > 0.0
 
     @property
     def progress(self) -> float:
@@ -63,9 +65,16 @@ class ShareBars:
     @property
     def wanting(self) -> list[GroupShares]:
         """The groups to which the goal gives noticeably more than plain search, those that lack most first."""
-        gaps = [(group.goal - group.plain, group) for group in self.groups if group.plain is not None]
+        having = [group for group in self.groups if group.plain is not None and group.has_articles]
+        gaps = [(group.goal - (group.plain or 0.0), group) for group in having]
         found = sorted((pair for pair in gaps if pair[0] >= LEAST_GAP), key=lambda pair: -pair[0])
         return [group for _, group in found[:MOST_NAMED]]
+
+    @property
+    def without_articles(self) -> list[GroupShares]:
+        """The groups to which the goal gives something, though no article of the list is known to be in them."""
+        found = [group for group in self.groups if group.goal >= LEAST_GAP and not group.has_articles]
+        return sorted(found, key=lambda group: -group.goal)[:MOST_NAMED]
 
 
 def share_bars(listed: Balance, plain: Balance | None) -> list[ShareBars]:
@@ -75,17 +84,8 @@ def share_bars(listed: Balance, plain: Balance | None) -> list[ShareBars]:
 
 
 def _bars(dimension: Dimension, listed: Balance, plain: Balance | None) -> ShareBars:
-    n_unknown = int(dimension.has_unknown)
-
-    def shares(balance: Balance, values: Callable[[Balance], NDArray[np.float64]]) -> NDArray[np.float64]:
-        known = balance.space.margin(values(balance), dimension.name)[n_unknown:]
-        return known / known.sum() if known.sum() > 0 else known
-
-    def attention(balance: Balance) -> NDArray[np.float64]:
-        return balance.exposure
-
-    has, wanted = shares(listed, attention), shares(listed, lambda balance: balance.goal)
-    before = None if plain is None else shares(plain, attention)
+    has, wanted = (shares_of_known(values, listed.space, dimension) for values in (listed.exposure, listed.goal))
+    before = None if plain is None else shares_of_known(plain.exposure, plain.space, dimension)
     margin = listed.space.margin(listed.exposure, dimension.name)
     groups = tuple(
         GroupShares(
@@ -98,7 +98,7 @@ def _bars(dimension: Dimension, listed: Balance, plain: Balance | None) -> Share
         for at, label in enumerate(dimension.readable_groups[1:])
         if max(has[at], wanted[at], 0.0 if before is None else before[at]) >= 0.0005
     )
-    return ShareBars(dimension, groups, float(margin[n_unknown:].sum() / max(margin.sum(), 1e-12)))
+    return ShareBars(dimension, groups, float(margin[int(dimension.has_unknown) :].sum() / max(margin.sum(), 1e-12)))
 
 
 def explain_shares(bars: Sequence[ShareBars], data: Dated, language: str) -> str:
@@ -112,7 +112,7 @@ def explain_shares(bars: Sequence[ShareBars], data: Dated, language: str) -> str
         known = {"dimension": translate(first.dimension.heading), "known": percent(first.known), "age": age(data)}
         if first.is_mostly_known and groups:
             fair = Message(
-                "Ordered by relevance and by a fair share of readers’ attention. %(groups)s: %(listed)s here, %(plain)s in plain search, %(goal)s as the goal.",  # noqa: E501
+                "Ordered by relevance and by a fair share of readers’ attention (%(groups)s: %(listed)s here, %(plain)s in plain search, %(goal)s as the goal).",  # noqa: E501
                 groups=labels,
                 **shares,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gettext
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,6 +30,7 @@ LEFT_TO_RIGHT = "\u200e"
 """A mark that gives what follows it the direction of numbers."""
 NEARLY_ONE = 1 - 1e-9
 """Shares from here on are 1, but for the rounding of the computer."""
+_APART = re.compile(r" (?=[?!;:»])|(?<=«) ")
 _current: ContextVar[str] = ContextVar("language", default="en")
 
 
@@ -112,10 +114,18 @@ def translations(language: str) -> gettext.NullTranslations:
         return gettext.NullTranslations()
     with source.open("rb") as file:
         catalog = read_po(file, locale=language, abort_invalid=True)
+    for message in catalog:
+        text = message.string
+        message.string = _held_together(text) if isinstance(text, str) else tuple(map(_held_together, text or ()))
     compiled = io.BytesIO()
     write_mo(compiled, catalog)
     compiled.seek(0)
     return gettext.GNUTranslations(compiled)
+
+
+def _held_together(text: str) -> str:
+    """A text whose French signs, which have a space beside them, never stand alone at the start or end of a line."""
+    return _APART.sub("\u00a0", text)
 
 
 def translate(message: str) -> str:

@@ -82,7 +82,7 @@ def _limits(question: Question) -> Iterator[tuple[str, str]]:
     if question.importance:
         yield Message("Importance"), _joined(question.importance)
     if question.length:
-        yield Message("Most articles"), thousands(question.length)
+        yield Message("Maximum number of articles"), thousands(question.length)
     if question.n_relevant:
         about = Message("about %(n)s", n=thousands(question.n_relevant))
         yield Message("Articles on the subject"), translate(about)

@@ -242,6 +242,8 @@ def parse_question(
         )
     words = " ".join((question.title, *question.keywords))
     if not question.sources and not subject_words(words, is_name=False, language=language):
-        text = Message("These words are in nearly every article. Add words that name your subject.")
+        has_words = any(letter.isalnum() for letter in words)
+        common = Message("These words are in nearly every article. Add words that name your subject.")
+        text = common if has_words else Message("There is nothing to search for here. Name your subject in words.")
         raise NothingFoundError({"keywords": text})
     return question

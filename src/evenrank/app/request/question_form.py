@@ -19,7 +19,7 @@ from evenrank.app.articles.candidates import build_settings, find_matches, read_
 from evenrank.app.articles.collection_view import dimensions_of
 from evenrank.app.articles.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
 from evenrank.app.articles.user_articles import SourceReport, UserArticles
-from evenrank.app.fairness.balance import page_alignment, public_part, readable
+from evenrank.app.fairness.balance import page_alignment, public_part, readable, shares_of_known
 from evenrank.app.fairness.disclosure import Disclosure, disclosure_for
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
@@ -27,7 +27,7 @@ from evenrank.app.request.budget import question_faults
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import Fields, FormHandler, clean_text, query_fields, split_keywords, with_form
-from evenrank.app.request.question import QUESTION_FIELDS, Question, QuestionError
+from evenrank.app.request.question import QUESTION_FIELDS, NothingFoundError, Question, QuestionError
 from evenrank.app.request.question_fields import OFFERED
 from evenrank.app.request.visitor import remember, see_other
 from evenrank.app.state import AppState, state_of
@@ -72,6 +72,8 @@ class Preview:
     """Whether the articles are those that the form brings."""
     doubtful: tuple[str, ...] = ()
     """Keywords that count half, because they fit neither the title nor the other keywords."""
+    trouble: str = ""
+    """Why the articles that the form brings cannot be read, such as a category that the wiki does not have."""
 
     @property
     def has_more(self) -> bool:
@@ -125,7 +127,10 @@ def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
 
     Where a form brings articles, they are what it shows; what it never shows is left out.
     """
-    asked = _with_sources(state, fields)
+    try:
+        asked = _with_sources(state, fields)
+    except NothingFoundError as error:
+        return Preview([], 0, [], trouble=error.by_field["sources"])
     if asked and asked[1].is_restricting and (brought := _preview_brought(state, *asked)):
         return brought
     topic = Topic(
@@ -152,12 +157,13 @@ def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
 
 
 def _with_sources(state: AppState, fields: Mapping[str, str]) -> tuple[Question, UserArticles] | None:
-    """The question of a form and the articles of its sources; None when it has none, or cannot be used yet."""
+    """The question of a form and the articles of its sources; None when it has none, or cannot be used yet, and
+    NothingFoundError when they cannot be read."""
     try:
         question = state.parse_question({**fields, "title": fields.get("title") or UNTITLED})
-        user_articles = recent_user_articles(state, question)
     except QuestionError:
         return None
+    user_articles = recent_user_articles(state, question)
     return None if user_articles is None else (question, user_articles)
 
 
@@ -223,10 +229,9 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
             withheld.add(dimension.name)
             tables.append((dimension.heading, None))
             continue
-        shares, goals = (space.margin(values, dimension.name) for values in (field, goal))
-        labels = dimension.readable_scored_groups
-        rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
-        saved = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
+        shares, goals = (shares_of_known(values, space, dimension).tolist() for values in (field, goal))
+        rows = [GoalRow(*row) for row in zip(dimension.readable_groups[1:], shares, goals, strict=True)]
+        saved = [row for row in rows if max(row.field, row.goal) >= 0.005]
         tables.append((dimension.heading, sorted(saved, key=lambda row: -row.goal)))
         n_of_group = space.margin(counts, dimension.name)
         known[dimension.heading] = float(n_of_group[int(dimension.has_unknown) :].sum() / n_of_group.sum())

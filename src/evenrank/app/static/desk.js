@@ -24,7 +24,9 @@
     button.dataset.label = button.textContent;
     window.setTimeout(function () { button.disabled = true; button.textContent = form.dataset.busy; }, 0);
   });
-  window.addEventListener("pageshow", function () {
+  window.addEventListener("pageshow", function (event) {
+    var title = document.getElementById("title");  // a form that the browser filled again has no preview yet
+    if (!event.persisted && title && title.value !== title.defaultValue) { title.dispatchEvent(new Event("input", { bubbles: true })); }
     document.querySelectorAll("button[data-label]").forEach(function (button) {
       button.disabled = false;
       button.textContent = button.dataset.label;
