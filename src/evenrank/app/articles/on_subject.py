@@ -49,8 +49,10 @@ from evenrank.retrieval.query.topic_query import GENDER_WORDS, number_forms, sin
 from evenrank.retrieval.relevance import RelevanceModel
 
 TREES_FILE = files("evenrank.app.articles").joinpath("on_subject_trees.json")
-LEAST, PERHAPS = 0.85, 0.4
-"""Probabilities from which on an article is about a subject, and perhaps about it."""
+LEAST, LIKELY, PERHAPS = 0.85, 0.77, 0.4
+"""Probabilities from which on an article is about a subject: usually, where few are; and perhaps about it."""
+ENOUGH = 10
+"""Articles from which on they are not few."""
 WITHIN = 0.9
 """Share of the best probability from which on articles are listed where none is likely enough."""
 READ, READ_ON, BROAD = 300, 100, 0.75
@@ -498,10 +500,11 @@ def is_no_candidate(asked: Asked, page: ReadPage) -> bool:
 
 
 def least_chance(chances: Floats, is_broad: bool) -> float:
-    """The probability from which on articles are listed; a broad question also has those that are perhaps about its
-    subject. Where none is as likely, the best ones are listed: those within a tenth of the best."""
-    best = float(chances.max(initial=0.0))
-    return min(PERHAPS if is_broad else LEAST, WITHIN * best)
+    """The probability from which on articles are listed: a lower one where few are as likely, or where a question also
+    asks for those that are perhaps about its subject. Where none is likely enough, the best are listed."""
+    has_enough = (chances >= LEAST).sum() >= ENOUGH
+    least = PERHAPS if is_broad else LEAST if has_enough else LIKELY
+    return min(least, WITHIN * float(chances.max(initial=0.0)))
 
 
 def _name_place(engine: Engine, asked: Asked, page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -54,12 +54,12 @@ def create_list(request: Request, fields: Fields, corrections: Corrections = ())
 
 
 def make_again(request: Request, fields: Fields) -> Response:
-    """Makes the same list with another strength or goal, and goes to its link."""
+    """Makes the same list with another strength or goal, or with more or fewer articles, and goes to its link."""
     work_list = find_list(request)
     asked = replace(work_list.question, as_subject=()) if "goal" in fields else work_list.question
     wanted = {
         **asked.to_fields(),
-        **{name: fields[name] for name in ("fairness", "goal") if name in fields},
+        **{name: fields[name] for name in ("fairness", "goal", "match") if name in fields},
     }
     corrections = corrections_to_apply(state_of(request).store, work_list)
     return create_list(request, {**wanted, "policy": "optimal"}, corrections)

@@ -71,6 +71,8 @@ class WorkList(SavedRequest):
     """Whether marks of earlier versions, or corrections, decided which articles it has."""
     corrections: Annotated[Corrections, StoredColumn("corrections", corrections_to_json, corrections_from_json)] = ()
     """Regions that people had corrected when it was made."""
+    n_perhaps: Annotated[int, StoredColumn("n_perhaps")] = 0
+    """Articles that it leaves out because they are only perhaps about the subject; 0 in lists from before that."""
 
     def earlier_titles(self) -> list[str]:
         """Titles of the pages when the list was made; empty ones where that was not recorded."""
@@ -127,7 +129,7 @@ def make_list(state: AppState, question: Question, marks: Marks = NO_MARKS, corr
     """The work list of a question; the same question, marks and corrections give the same list."""
     user_articles = read_user_articles(state, question)
     state = state.with_corrections(corrections)
-    prepared, reasons, question, left_out, choice = find_matches(state, question, 1, user_articles, marks)
+    prepared, reasons, question, left_out, choice, n_perhaps = find_matches(state, question, 1, user_articles, marks)
     candidates, target = prepared
     length = min(question.length or state.settings.list_length, len(candidates))
     positions, certificate = rank_for_work(question, prepared, length)
@@ -149,6 +151,7 @@ def make_list(state: AppState, question: Question, marks: Marks = NO_MARKS, corr
         comparison=compare_lists(candidates.page_ids[plain], page_ids),
         has_marks=bool(marks.relevant or marks.not_relevant or corrections),
         corrections=corrections,
+        n_perhaps=n_perhaps,
     )
 
 

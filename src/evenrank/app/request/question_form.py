@@ -207,7 +207,7 @@ def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> 
         # The goal follows the estimate, whatever number of articles on the subject the form names.
         question = replace(state.parse_question(fields), n_relevant=0)
         user_articles = recent_user_articles(state, question)
-        (candidates, target), _, question, left_out, _ = find_matches(state, question, task, user_articles)
+        (candidates, target), _, question, left_out, *_ = find_matches(state, question, task, user_articles)
     except QuestionError:
         return None
     is_own = user_articles is not None and user_articles.is_restricting
@@ -279,6 +279,7 @@ def ask(
         policies=choices_of("policy").values(),
         strengths=choices_of("strength").values(),
         goals=choices_of("goal").values(),
+        matches=choices_of("match").values(),
         attentions=choices_of("attention"),
         dimensions=state.collection.dimensions,
         chosen_dimensions=_chosen_dimensions(state, fields),

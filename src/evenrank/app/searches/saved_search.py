@@ -227,7 +227,7 @@ class SavedSearch(SavedRequest):
 def make_search(state: AppState, question: Question) -> SavedSearch:
     """The saved search of a question."""
     user_articles = read_user_articles(state, question)
-    prepared, reasons, question, left_out, choice = find_matches(state, question, 2, user_articles)
+    prepared, reasons, question, left_out, choice, _ = find_matches(state, question, 2, user_articles)
     candidates = prepared.candidates
     length = min(state.settings.draw_length, len(candidates))
     request = Request(2, state.settings.n_planned_draws, length, question.attention_model)

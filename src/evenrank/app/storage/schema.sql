@@ -26,7 +26,8 @@ CREATE TABLE work_list (
     is_private INTEGER NOT NULL DEFAULT 0,  -- 1: only its owner and those it is shared with
     titles TEXT,                  -- title of each page when the list was made, as JSON; NULL: not recorded
     has_marks INTEGER NOT NULL DEFAULT 0,   -- 1: marks or corrections decided which articles it has
-    corrections TEXT              -- regions by page id that differ from those of the data, as JSON; NULL: none
+    corrections TEXT,             -- regions by page id that differ from those of the data, as JSON; NULL: none
+    n_perhaps INTEGER NOT NULL DEFAULT 0    -- articles left out that are only perhaps about the subject
 );
 CREATE INDEX work_list_owner ON work_list (owner, number);
 CREATE UNIQUE INDEX work_list_reader ON work_list (reader);

@@ -18,7 +18,7 @@ from evenrank.database.schema import Schema
 from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError
 from evenrank.trec.collection import Collection
 
-VERSION = 8
+VERSION = 9
 """A file of an earlier version is upgraded by `upgrade_N.sql`, step by step, when it is opened."""
 TOKEN_BYTES = 16
 """Random bytes in a link: 2^128 links are not guessed."""
