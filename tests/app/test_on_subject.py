@@ -11,10 +11,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenrank.app.articles.asked_subject import asked_by, places_in, with_keywords
+from evenrank.app.articles.asked_subject import (
+    SUBJECT_WORDS,
+    asked_by,
+    known_fields,
+    places_in,
+    with_keywords,
+    words_and_phrases,
+)
 from evenrank.app.articles.candidates import find_matches
-from evenrank.app.articles.on_subject import DOUBTFUL, ENOUGH, LEAST, ReadPage, evidence_of, least_chance, probability
-from evenrank.app.request.question import Question
+from evenrank.app.articles.on_subject import (
+    ENOUGH,
+    LEAST,
+    LIKELY,
+    PERHAPS,
+    ReadPage,
+    evidence_of,
+    evidence_rows,
+    known_trees,
+    least_chance,
+    speaks_against,
+)
+from evenrank.app.request.question import BROAD, Question
 from evenrank.app.state import AppState, open_state
 from evenrank.core.records import Topic
 from evenrank.retrieval.engine.analysis import is_biography
@@ -94,7 +112,9 @@ def test_without_a_floor_nothing_is_left_out(desk: AppState) -> None:
 
 def chance(title: str, name: str, text: str, *keywords: str, is_person: bool = False, match: float = 0.6) -> float:
     """How likely an article that matches well is about a subject."""
-    return probability(evidence_of(asked_by(Topic(0, title, keywords)), ReadPage(name, text, is_person), match))
+    trees = known_trees()["words"]
+    evidence = evidence_of(asked_by(Topic(0, title, keywords)), ReadPage(name, text, is_person), match)
+    return float(trees.chances(evidence_rows([evidence], trees.columns))[0])
 
 
 @pytest.mark.parametrize(
@@ -159,9 +179,71 @@ def test_much_of_the_past_makes_up_for_little_of_the_place() -> None:
 
 
 def test_few_likely_articles_are_joined_by_less_likely_ones() -> None:
-    assert least_chance(np.array([0.2, *[LEAST] * ENOUGH])) == LEAST
-    assert least_chance(np.array([0.2, 0.9, LEAST])) == DOUBTFUL
-    assert least_chance(np.array([0.2, 0.3])) == 0.3
+    assert least_chance(np.array([0.2, *[LEAST] * ENOUGH]), is_broad=False) == LEAST
+    assert least_chance(np.array([0.2, 0.9, LEAST]), is_broad=False) == LIKELY
+    assert least_chance(np.array([0.2, *[LEAST] * ENOUGH]), is_broad=True) == PERHAPS
+    assert 0.2 < least_chance(np.array([0.2, 0.3]), is_broad=False) <= 0.3  # at least the best one
+
+
+@pytest.mark.parametrize("name", ["words", "vectors"])
+def test_more_evidence_makes_an_article_no_less_likely(name: str) -> None:
+    trees, rng = known_trees()[name], np.random.default_rng(5)
+    rows = rng.uniform(0.0, 1.0, (400, len(trees.columns)))
+    before, n_tried = trees.chances(rows), 0
+    for at, column in enumerate(trees.columns):
+        if column.partition(": ")[2] in ("person", "has keywords", "long ago", "sort"):
+            continue
+        more = rows.copy()
+        more[:, at] += 0.5
+        gains = trees.chances(more) - before
+        assert (gains <= 1e-9 if speaks_against(column) else gains >= -1e-9).all(), column
+        n_tried += bool(gains.any())
+    assert n_tried >= 5
+    assert 0.0 < before.min() < before.max() < 1.0
+
+
+def test_a_broad_question_lists_what_may_be_about_the_subject(desk: AppState) -> None:
+    close = find_matches(desk, Question("Turkish cinema"), 1)
+    broad = find_matches(desk, Question("Turkish cinema", match=BROAD), 1)
+    n_close, n_broad = (len(one.prepared.candidates) for one in (close, broad))
+    assert broad.n_perhaps == 0
+    assert n_broad == n_close + close.n_perhaps > n_close
+    assert set(close.prepared.candidates.page_ids) < set(broad.prepared.candidates.page_ids)
+
+
+def test_each_line_of_the_list_of_words_is_a_subject() -> None:
+    lines = SUBJECT_WORDS.read_text("utf-8").splitlines()[1:]
+    names = [name for line in lines for name in line.split("\t")[0].split()]
+    assert {line.count("\t") for line in lines} == {5}
+    assert len(names) == len(set(names)) == len(known_fields())
+    assert all(field.words.whole or field.words.beginnings for field in known_fields().values())
+
+
+def test_phrases_stand_beside_their_words() -> None:
+    assert {"rapid_transit", "rapid", "transit", "line"} <= words_and_phrases("a rapid transit line".split())
+    assert "rapid_transit" not in words_and_phrases("rapid and in transit".split())
+    assert asked_by(Topic(0, "Hip hop")).words == ("hip_hop",)
+    assert asked_by(Topic(0, "Ghost towns")).words == ("ghost_town",)
+
+
+def test_a_place_has_parts() -> None:
+    assert {"african", "nigerian", "kenya"} <= asked_by(Topic(0, "Elections in Africa")).forms
+    assert {"british", "scottish", "england"} <= asked_by(Topic(0, "British painters")).forms
+    assert "french" not in asked_by(Topic(0, "British painters")).forms
+    assert asked_by(Topic(0, "Rivers of Canada", ("Ontario",))).keywords == (frozenset({"ontario"}),)
+
+
+def test_people_of_a_place_are_people() -> None:
+    asked = asked_by(Topic(0, "Israeli people"))
+    assert (asked.is_people, asked.is_past, asked.words, asked.place) == (True, False, (), "israel")
+    assert not asked_by(Topic(0, "Indigenous peoples of the Americas")).is_people
+
+
+def test_an_article_about_men_is_not_about_women() -> None:
+    final = "{} final is an event of boxing, in which boxers of all nations meet; the boxing took place in 2018."
+    women = chance("Women's boxing", "Boxing – Women's lightweight", final.format("The women's lightweight"))
+    men = chance("Women's boxing", "Boxing – Men's lightweight", final.format("The men's lightweight"))
+    assert women > LIKELY > PERHAPS > men
 
 
 def test_names_of_places() -> None:
@@ -172,7 +254,7 @@ def test_names_of_places() -> None:
         ("south korean", "south korea"),
         ("new zealand", "new zealand"),
     ]
-    assert said("santa fe in new mexico and mexico city") == [("new mexico", ""), ("mexico", "mexico")]
+    assert said("santa fe in new mexico and mexico city") == [("new mexico", ""), ("mexico city", "mexico city")]
     assert said("a british singer of the ivorian army") == [("british", "united kingdom"), ("ivorian", "ivory coast")]
 
 
@@ -180,10 +262,11 @@ def test_what_a_title_asks_for(desk: AppState) -> None:
     engine = desk.source.model().engine
     assert asked_by(Topic(0, "History of Mexico")).is_past
     assert asked_by(Topic(0, "History of Mexico")).fields == ()
-    assert asked_by(Topic(0, "Former railway lines")).words == ("railway", "lines")
+    assert asked_by(Topic(0, "Former railway lines")).words == ("railway_line",)
     assert asked_by(Topic(0, "French Revolution")).place == ""  # written as a name
     assert asked_by(Topic(0, "French Cinema")).place == "france"
-    assert asked_by(Topic(0, "World War I")).words == ("world", "war", "i")
+    assert asked_by(Topic(0, "World War I")).words == ("world_war_i",)
+    assert asked_by(Topic(0, "Dance War I")).words == ("dance", "war", "i")
     assert asked_by(Topic(0, "Women's rights")).words == ("rights",)
     assert asked_by(Topic(0, "Women in medicine")).of_gender[0] == "woman"
     assert [asked_by(Topic(0, title)).sort for title in ("Rivers", "Poets", "Music of Mali", "Cold War")] == [

@@ -504,7 +504,7 @@ def least_chance(chances: Floats, is_broad: bool) -> float:
     asks for those that are perhaps about its subject. Where none is likely enough, the best are listed."""
     has_enough = (chances >= LEAST).sum() >= ENOUGH
     least = PERHAPS if is_broad else LEAST if has_enough else LIKELY
-    return min(least, WITHIN * float(chances.max(initial=0.0)))
+    return least if (chances >= least).any() else WITHIN * float(chances.max(initial=0.0))
 
 
 def _name_place(engine: Engine, asked: Asked, page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:

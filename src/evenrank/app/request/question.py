@@ -139,8 +139,8 @@ class Question:
         return replace(QUICK, fairness=self.fairness)
 
     def widened(self) -> Question:
-        """The question without its limits on classes, size, views, importance and groups, and with the articles that are
-        perhaps about its subject. Where keywords can find others, it is not limited to those that people brought."""
+        """The question without its limits on classes, size, views, importance and groups, and with articles that may be
+        about its subject. Where keywords can find others, it is not limited to those that people brought."""
         kept = tuple(source for source in self.sources if source.role == "not") if self.keywords else self.sources
         return replace(
             self,
