@@ -82,8 +82,9 @@ def test_every_page_says_which_goal_was_chosen_and_why(state: AppState, client: 
     assert "Give me 1 article<" in client.get(one).text
     assert "Region: the goal follows your subject" in client.get(search).text
     halfway = posted(client, f"{path}/again", {"goal": "track"})
-    html = client.get(halfway).text
-    assert "100\u00a0% of these articles are in one group: Europe." in html
+    for part in ("", "/fairness", "/campaign"):
+        html = client.get(f"{halfway}{part}").text
+        assert "100\u00a0% of these articles are in one group: Europe." in html
     fitting = posted(client, f"{halfway}/again", {"goal": "fit"})
     assert "in one group: Europe" not in client.get(fitting).text
 

@@ -196,6 +196,10 @@ def test_a_title_that_names_no_subject_is_refused_with_the_reason(client: TestCl
     answer = client.post("/lists", data={"title": title})
     assert answer.status_code == 400
     assert words in answer.text
+    assert words in client.post("/lists/preview", data={"title": title}).text
+    german = client.post("/lists/preview", data={"title": title}, headers={"Accept-Language": "de"}).text
+    assert words not in german
+    assert "Thema" in german
 
 
 def test_a_saved_search_draws_from_what_was_brought(client: TestClient, state: AppState) -> None:

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.app.articles.user_articles import wiki_fault
 from evenrank.app.exports.publishing import Place, draft_listing, publish_listing
-from evenrank.app.fairness.disclosure import disclosure_of
+from evenrank.app.fairness.disclosure import goal_in_force
 from evenrank.app.lists.analysis import campaign_of, list_bars
 from evenrank.app.lists.listing import find_list, make_listing
 from evenrank.app.lists.work_list import (
@@ -146,8 +146,8 @@ def show_campaign(request: Request) -> Response:
         "campaign.html",
         campaign=campaign_of(state, work_list),
         bars=list_bars(state, newest_version(state, work_list)),
-        disclosure=disclosure_of(state, work_list),
         classes=WORK_ORDER,
+        **goal_in_force(state, work_list),
     )
 
 

@@ -73,7 +73,7 @@ class Preview:
     doubtful: tuple[str, ...] = ()
     """Keywords that count half, because they fit neither the title nor the other keywords."""
     trouble: str = ""
-    """Why the articles that the form brings cannot be read, such as a category that the wiki does not have."""
+    """Why no article can answer the form, such as a category that the wiki does not have."""
 
     @property
     def has_more(self) -> bool:
@@ -130,7 +130,7 @@ def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
     try:
         asked = _with_sources(state, fields)
     except NothingFoundError as error:
-        return Preview([], 0, [], trouble=error.by_field["sources"])
+        return Preview([], 0, [], trouble=next(iter(error.by_field.values())))
     if asked and asked[1].is_restricting and (brought := _preview_brought(state, *asked)):
         return brought
     topic = Topic(
@@ -158,9 +158,11 @@ def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
 
 def _with_sources(state: AppState, fields: Mapping[str, str]) -> tuple[Question, UserArticles] | None:
     """The question of a form and the articles of its sources; None when it has none, or cannot be used yet, and
-    NothingFoundError when they cannot be read."""
+    NothingFoundError when no article can answer it."""
     try:
         question = state.parse_question({**fields, "title": fields.get("title") or UNTITLED})
+    except NothingFoundError:
+        raise
     except QuestionError:
         return None
     user_articles = recent_user_articles(state, question)
