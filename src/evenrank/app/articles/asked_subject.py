@@ -309,7 +309,8 @@ def _telling(title: str, words: Sequence[str]) -> list[str]:
     last = _LAST_LETTER.search(title)
     dropped = word_list("stop_words") | word_list("generic_words")
     kept = [word for word in words if word not in dropped and not gender_words(word) and len(word) > 1]
-    return [*kept, last[1].lower()] if last and kept else kept
+    is_apart = last is not None and bool(kept) and not kept[-1].endswith(f"_{last[1].lower()}")
+    return [*kept, last[1].lower()] if last and is_apart else kept
 
 
 def _is_name(title: str, rest: Sequence[str]) -> bool:
