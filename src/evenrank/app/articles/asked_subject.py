@@ -268,7 +268,7 @@ def _asked_by(title: str, keywords: tuple[str, ...]) -> Asked:
     wanted = {named.place, *parts_of(named.place)} if named.place else set()
     forms = frozenset(form for form, place in places().items() if place in wanted)
     further = [frozenset(map(singular, words_in(one))) for one in keywords]
-    known = frozenset(map(singular, (*words, *_own_forms(named.place))))
+    known = frozenset(map(singular, (*words, *words_in(title), *_own_forms(named.place))))
     return Asked(
         named.place,
         forms,
