@@ -222,7 +222,7 @@ def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: P
     engine = state.source.model().engine
     chances = are_on_subject(engine, question.topic(), found.page_ids, np.where(near, shares, 0.0))
     within = np.logical_and.reduce(list(question_limits(state, question, found.page_ids, None).values()))
-    kept = near & within & (chances >= least_chance(chances[within]))
+    kept = near & within & (chances >= least_chance(chances[within], is_broad=False))
     assert set(find_for(state, question, 2).candidates.page_ids.tolist()) == set(found.page_ids[kept].tolist())
     search = make_search(state, question)
     assert 0 < len(search.page_ids) <= kept.sum() < len(found)

@@ -226,6 +226,16 @@ def test_phrases_stand_beside_their_words() -> None:
     assert asked_by(Topic(0, "Ghost towns")).words == ("ghost_town",)
 
 
+def test_either_of_two_subjects_is_enough() -> None:
+    bay = ("Mule Bay", "Mule Bay is a bay on the coast of Alaska. The bay is ten miles wide.")
+    strait = ("Owl Strait", "Owl Strait is a strait between two islands. The strait is two miles wide.")
+    town = ("Mule Town", "Mule Town is a town on the coast of Alaska, on Mule Bay.")
+    assert len(asked_by(Topic(0, "Bays and straits")).fields) == 1
+    assert len(asked_by(Topic(0, "Football clubs")).fields) == len(asked_by(Topic(0, "Football clubs")).words)
+    on_bay, on_strait, on_town = (chance("Bays and straits", *page) for page in (bay, strait, town))
+    assert min(on_bay, on_strait) >= LIKELY > on_town
+
+
 def test_a_place_has_parts() -> None:
     assert {"african", "nigerian", "kenya"} <= asked_by(Topic(0, "Elections in Africa")).forms
     assert {"british", "scottish", "england"} <= asked_by(Topic(0, "British painters")).forms
@@ -275,4 +285,4 @@ def test_what_a_title_asks_for(desk: AppState) -> None:
     assert asked_by(Topic(0, "Nuclear power", ("nuclear", "reactor"))).keywords == (frozenset({"reactor"}),)
     assert with_keywords(Topic(0, "Music of Mali"), engine).keywords == ("singer", "song", "musician")
     assert with_keywords(Topic(0, "Music of Turkey", ("saz",)), engine).keywords == ("saz", "turkish")
-    assert with_keywords(Topic(0, "Physics"), engine).keywords == ()
+    assert with_keywords(Topic(0, "Blorbology"), engine).keywords == ()

@@ -25,7 +25,7 @@ from evenrank.trec.collection import Collection
 
 def test_a_question_from_a_form() -> None:
     fields = {"title": " Chess \n", "keywords": "chess, pawns;\nchess,, rook", "fairness": "0.3", "scope": "a\tb"}
-    assert parse_question(fields) == Question("Chess", ("chess", "pawns", "rook"), "a b", "optimal", 0.3)
+    assert parse_question(fields) == Question("Chess", ("chess", "pawns", "rook"), "a b", fairness=0.3)
 
 
 def test_all_faults_of_a_question_at_once() -> None:

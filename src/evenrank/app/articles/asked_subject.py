@@ -275,10 +275,28 @@ def _asked_by(title: str, keywords: tuple[str, ...]) -> Asked:
         of_gender,
         is_past,
         own if own or is_past or named.place or is_people else tuple(rest or words),
-        tuple(map(field_of, own)),
+        _either(title, tuple(map(field_of, own))),
         tuple(one for one in further if not one <= known),
         is_people,
     )
+
+
+def _either(title: str, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The fields that an article must be of: of "Bays and straits" one that has the words of both."""
+    if len(fields) != 2 or not _AND.search(title):
+        return fields
+    first, last = fields
+    words, people = (_joined(*(getattr(one, name) for one in fields)) for name in ("words", "people"))
+    others = Words((first.others.whole & last.others.whole) - words.whole)
+    sort = first.sort if first.sort == last.sort else "field"
+    return (Field(sort, words, people, others, (*first.search, *last.search)),)
+
+
+_AND = re.compile(r"\w (?:and|&) \w")
+
+
+def _joined(first: Words, last: Words) -> Words:
+    return Words(first.whole | last.whole, first.beginnings + last.beginnings, first.ends + last.ends)
 
 
 def _own_forms(place: str) -> frozenset[str]:

@@ -71,7 +71,7 @@ class WorkList(SavedRequest):
     """Whether marks of earlier versions, or corrections, decided which articles it has."""
     corrections: Annotated[Corrections, StoredColumn("corrections", corrections_to_json, corrections_from_json)] = ()
     """Regions that people had corrected when it was made."""
-    n_perhaps: Annotated[int, StoredColumn("n_perhaps")] = 0
+    n_perhaps: Annotated[int, StoredColumn("n_perhaps", int)] = 0
     """Articles that it leaves out because they are only perhaps about the subject; 0 in lists from before that."""
 
     def earlier_titles(self) -> list[str]:
