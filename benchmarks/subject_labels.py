@@ -36,6 +36,7 @@ from evenrank.app.articles.on_subject import (
     evidence_of,
     evidence_rows,
     is_no_candidate,
+    least_chance,
     read_matches,
     speaks_against,
 )
@@ -211,8 +212,8 @@ def report(name: str, judged: Sequence[Judged], chances: np.ndarray) -> None:
     print(f"\n{name:9} probability  precision  recall  lists below 80 %  empty")
     for form, has_keywords in (("title", False), ("keywords", True)):
         members = [np.array(rows) for (_, own), rows in groups.items() if own == has_keywords]
-        for least in PROBABILITIES:
-            listed = [rows[chances[rows] >= least] for rows in members]
+        for least in (*PROBABILITIES, None):
+            listed = [rows[chances[rows] >= (least or least_chance(chances[rows], is_broad=False))] for rows in members]
             first = [rows[np.argsort(-chances[rows], kind="stable")][:N_FIRST] for rows in listed]
             precision = np.array([is_on[rows].mean() for rows in first if len(rows)])
             recall = [
@@ -222,7 +223,7 @@ def report(name: str, judged: Sequence[Judged], chances: np.ndarray) -> None:
             ]
             n_empty = sum(not len(rows) for rows in listed)
             print(
-                f"{form:9} {least:11.2f}  {precision.mean():9.3f}  {np.mean(recall):6.3f}  "
+                f"{form:9} {least or 'as listed':>11}  {precision.mean():9.3f}  {np.mean(recall):6.3f}  "
                 f"{(precision < 0.8).sum():9d} of {len(precision)}  {n_empty:5d}"
             )
 

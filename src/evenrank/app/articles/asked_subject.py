@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, cast
 
@@ -130,14 +130,14 @@ def known_fields() -> Mapping[str, Field]:
 
 
 @cache
-def _known_phrases() -> Mapping[str, Sequence[tuple[str, ...]]]:
-    """The words that follow the first word of each phrase of the list, in the singular, with the phrase last."""
-    phrases: dict[str, list[tuple[str, ...]]] = {}
+def _known_phrases() -> Mapping[str, Mapping[str, Sequence[tuple[list[str], str]]]]:
+    """The phrases of the list by their first two words, in the singular, each with the words that follow."""
+    phrases: dict[str, dict[str, list[tuple[list[str], str]]]] = {}
     for field in set(known_fields().values()):
         for phrase in (*field.words.whole, *field.people.whole, *field.others.whole):
             if "_" in phrase:
-                first, *further = map(singular, phrase.split("_"))
-                phrases.setdefault(first, []).append((*further, phrase))
+                first, second, *further = map(singular, phrase.split("_"))
+                phrases.setdefault(first, {}).setdefault(second, []).append((further, phrase))
     return phrases
 
 
@@ -146,9 +146,10 @@ def words_and_phrases(words: Sequence[str]) -> frozenset[str]:
     single, known = list(map(singular, words)), _known_phrases()
     phrases = [
         phrase
-        for at, word in enumerate(single)
-        for *further, phrase in known.get(word, ())
-        if single[at + 1 : at + 1 + len(further)] == further
+        for at, (word, after) in enumerate(pairwise(single))
+        if (by_second := known.get(word)) is not None
+        for further, phrase in by_second.get(after, ())
+        if not further or single[at + 2 : at + 2 + len(further)] == further
     ]
     return frozenset((*single, *phrases))
 
