@@ -38,7 +38,7 @@ from evenrank.core.records import Topic
 from evenrank.retrieval.engine.analysis import is_biography
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.import_files import ImportFiles, import_collection
-from tests.app.conftest import UNLIMITED
+from tests.app.conftest import UNLIMITED, client_of, posted
 
 ARTICLES = {
     "Ada Demir": "Ada Demir (born 1958, Ankara) is a Turkish film director and screenwriter. She made nine films.",
@@ -209,6 +209,29 @@ def test_a_broad_question_lists_what_may_be_about_the_subject(desk: AppState) ->
     assert broad.n_perhaps == 0
     assert n_broad == n_close + close.n_perhaps > n_close
     assert set(close.prepared.candidates.page_ids) < set(broad.prepared.candidates.page_ids)
+
+
+def test_a_list_says_what_it_leaves_out_and_lists_it_on_request(desk: AppState) -> None:
+    client = client_of(desk)
+    path = posted(client, "/lists", {"title": "Turkish cinema"})
+    found = find_matches(desk, Question("Turkish cinema"), 1)
+    n_listed, n_more = len(found.prepared.candidates), found.n_perhaps
+    html = client.get(path).text
+    assert f"{n_more} more article" in html
+    assert 'name="match" value="broad"' in html
+    reading = client.get(
+        client.get(f"{path}/manage").text.partition('id="link-read"')[2].split('value="')[1].split('"')[0]
+    )
+    assert 'name="match"' not in reading.text
+    broad = posted(client, f"{path}/again", {"match": "broad"})
+    assert client.get(f"/api{broad}").json()["question"]["match"] == BROAD
+    assert len(client.get(f"{broad}.json").json()["articles"]) == n_listed + n_more
+    html = client.get(broad).text
+    assert "Articles that may be about the subject are included" in html
+    assert "Also articles that may be about it" in html  # how the list was made
+    close = posted(client, f"{broad}/again", {"match": "close"})
+    assert len(client.get(f"{close}.json").json()["articles"]) == n_listed
+    assert client.post("/api/lists", json={"title": "Turkish cinema", "match": "loose"}).status_code == 400
 
 
 def test_each_line_of_the_list_of_words_is_a_subject() -> None:
