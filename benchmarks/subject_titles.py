@@ -9,8 +9,8 @@ then those to 80 were fixed before they were read. All of these were at hand whe
 were made that came before evidence with weights (`app/articles/on_subject.py`). Titles without keywords were fixed
 before they were read: 32 and 32, after each of which the rules were corrected, and twelve, after which they were not.
 The next ninety were fixed before they were read, in three readings of twenty and of ten with one country or gender;
-after each of them the weights were fitted again (`subject_labels.py`). After a fourth reading, of the last thirty,
-nothing was changed.
+after each of them weights were fitted again. After a fourth reading, of the next thirty, nothing was changed. The last
+thirty were read when trees decided (`subject_labels.py`).
 """
 
 from __future__ import annotations
@@ -305,6 +305,36 @@ Malaysian politicians: Malaysia, minister, parliament
 Danish football: Denmark, footballer, Superliga
 Hungarian writers: Hungary, novelist, poet
 Chilean history: Chile, Santiago, Pinochet
+Archaeology: excavation, artifact, Bronze Age, tomb
+Physicians: doctor, physician, medical school, hospital
+Drummers: drummer, percussion, band
+Bays and straits: bay, strait, gulf, channel
+Shopping malls: mall, retail, stores
+Biochemistry: protein, enzyme, amino acid
+Thermodynamics: heat, entropy, temperature
+Musical theatre: Broadway, musical, lyricist, West End
+Martial arts: judo, karate, taekwondo
+Islam: Quran, Muhammad, mosque, caliph
+Protestant Reformation: Luther, Calvin, Anabaptist
+American Revolution: Continental Congress, Loyalist, militia
+Data storage: disk, tape, file format
+Riots and protests: riot, demonstration, uprising
+Flies: fly, mosquito, Diptera, genus
+History of Germany: Prussia, Bismarck, Weimar Republic
+Politics of Australia: senator, Labor Party, Liberal Party, parliament
+Sport in Romania: gymnast, handball, footballer
+Women dancers: ballerina, choreographer, dance
+Women in religion: nun, abbess, missionary, saint
+History of the Netherlands: Dutch Republic, William of Orange, Amsterdam
+Music of Canada: singer, band, Juno Award
+Geography of France: commune, river, department
+Politics of Germany: Bundestag, chancellor, CDU, SPD
+Italian cinema: film, director, actor
+Argentine football: footballer, Primera División, club
+Australian literature: novelist, poet, author
+Military history of Poland: army, uprising, battle, general
+Women screenwriters: screenplay, television writer, film
+Women badminton players: badminton, doubles, shuttlecock
 """
 
 

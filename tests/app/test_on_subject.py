@@ -25,6 +25,7 @@ from evenrank.app.articles.on_subject import (
     LEAST,
     LIKELY,
     PERHAPS,
+    Nearness,
     ReadPage,
     evidence_of,
     evidence_rows,
@@ -32,11 +33,16 @@ from evenrank.app.articles.on_subject import (
     least_chance,
     speaks_against,
 )
+from evenrank.app.lists.work_list import make_list
 from evenrank.app.request.question import BROAD, Question
 from evenrank.app.state import AppState, open_state
 from evenrank.core.records import Topic
+from evenrank.retrieval.encode.dense import encode_index
+from evenrank.retrieval.encode.encoder import EncoderSettings
 from evenrank.retrieval.engine.analysis import is_biography
+from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.engine.indexing import build_index
+from evenrank.trec.collection import as_collection
 from evenrank.trec.import_files import ImportFiles, import_collection
 from tests.app.conftest import UNLIMITED, client_of, posted
 
@@ -232,6 +238,29 @@ def test_a_list_says_what_it_leaves_out_and_lists_it_on_request(desk: AppState) 
     close = posted(client, f"{broad}/again", {"match": "close"})
     assert len(client.get(f"{close}.json").json()["articles"]) == n_listed
     assert client.post("/api/lists", json={"title": "Turkish cinema", "match": "loose"}).status_code == 400
+
+
+def test_vectors_of_an_index_are_evidence_and_nothing_that_is_asked_is_written(tmp_path: Path) -> None:
+    with contextmanager(open_desk)(tmp_path, ARTICLES) as state:
+        engine, topic = state.source.model().engine, Topic(0, "Turkish cinema", ("saz",))
+        assert Nearness.of(state.collection, engine, topic) is None
+        assert getattr(make_list(state, Question("Turkish cinema")).model, "encoder", "") is None
+    collection = as_collection(tmp_path / "c")
+    encode_index(collection, EncoderSettings())
+    state = open_state(tmp_path / "c", replace(UNLIMITED, store=tmp_path / "desk.sqlite", relevance_floor=0.15))
+    nearness = Nearness.of(state.collection, state.source.model().engine, topic)
+    assert nearness is not None
+    folder = index_folder(state.collection)
+    before = {path.name: path.stat().st_size for path in folder.glob("queries-*.bin")}
+    film, other = nearness.evidence(np.array([2, 40], np.int32), 2)
+    assert set(film) == {"topic", "title", "topic beside the first", "title beside the first"}
+    assert all(film[name] > other[name] for name in film)
+    assert "Night Ferry" in titles(state, "Turkish cinema")
+    made = make_list(state, Question("Turkish cinema", ("kino",)))
+    assert made.model is not None
+    assert made.model.encoder == nearness.encoder.fingerprint
+    assert {path.name: path.stat().st_size for path in folder.glob("queries-*.bin")} == before
+    state.close()
 
 
 def test_each_line_of_the_list_of_words_is_a_subject() -> None:

@@ -230,11 +230,11 @@ def _find_matches(
         model, topic, floor = state.source.model(), topic_of(state, question), state.settings.relevance_floor
         matches = word_matches(model, topic, everything)
         matches = matches[is_within] / max(float(matches.max(initial=0.0)), SMALLEST)
-        near = Nearness.of(model, question.topic())
-        broad = question.match == BROAD
-        found, reasons, n_perhaps = on_subject(
-            state.collection, model.engine, topic, found, matches, floor, marks.relevant, near, broad
-        )
+        nearness = Nearness.of(state.collection, model.engine, question.topic()) if floor > 0 else None
+        asked = (state.collection, model.engine, topic, found, matches, floor, marks.relevant)
+        found, reasons, n_perhaps = on_subject(*asked, nearness, question.match == BROAD)
+        if nearness and choice.encoder is None:
+            choice = replace(choice, encoder=nearness.encoder)
     question = fit_to_subject(state, question, task, found, is_own)
     settings = build_settings(state, question, task, is_own)
     if question.n_relevant and n_estimated:

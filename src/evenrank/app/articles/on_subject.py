@@ -10,14 +10,16 @@ to articles that a person judged, with keywords and without (`benchmarks/subject
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from itertools import islice
 from math import log2
-from typing import Any, NamedTuple, get_args
+from pathlib import Path
+from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,16 +40,21 @@ from evenrank.app.articles.asked_subject import (
 )
 from evenrank.core.records import Topic
 from evenrank.core.types import Floats
-from evenrank.retrieval.encode.dense import DenseScorer
+from evenrank.errors import EvenrankError
+from evenrank.retrieval.encode.dense import DenseScorer, recorded_encoders
+from evenrank.retrieval.encode.encoder import Encoder
+from evenrank.retrieval.encode.vector_cache import RecentTextVectors
 from evenrank.retrieval.engine.analysis import first_sentence
+from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.engine.protocol import Engine, WeightedTerm
-from evenrank.retrieval.features import FeatureExtractor
+from evenrank.retrieval.learn.learned_model import UsedEncoder
 from evenrank.retrieval.query.evidence import have_terms
 from evenrank.retrieval.query.past import GONE
 from evenrank.retrieval.query.people import are_biographies, defining_nouns, defining_words, is_of_kind, names_people
-from evenrank.retrieval.query.topic_query import GENDER_WORDS, number_forms, singular, split_words
-from evenrank.retrieval.relevance import RelevanceModel
+from evenrank.retrieval.query.topic_query import ENGLISH, GENDER_WORDS, number_forms, singular, split_words
+from evenrank.trec.collection import Collection
 
+LOG = logging.getLogger("evenrank.app")
 TREES_FILE = files("evenrank.app.articles").joinpath("on_subject_trees.json")
 LEAST, LIKELY, PERHAPS = 0.85, 0.77, 0.4
 """Probabilities from which on an article is about a subject: usually, where few are; and perhaps about it."""
@@ -439,13 +446,17 @@ class Nearness:
     topic: Topic
 
     @classmethod
-    def of(cls, model: RelevanceModel, topic: Topic) -> Nearness | None:
-        """The vectors of a model; None where not all pages have one, or an encoder is unknown here."""
-        extractor = getattr(model, "extractor", None)
-        if not isinstance(extractor, FeatureExtractor) or extractor.dense is None or not extractor.dense.covers_index:
-            return None
-        scorers = tuple(filter(None, (extractor.dense, extractor.second)))
-        return cls(scorers, topic) if all(one.encoder.name in SCALES for one in scorers) else None
+    def of(cls, collection: Collection, engine: Engine, topic: Topic) -> Nearness | None:
+        """The nearness to a topic where an English index has vectors of all pages; None where it has not."""
+        is_english = engine.layout.language == ENGLISH
+        scorers = subject_scorers(cast(Any, engine), index_folder(collection)) if is_english else ()
+        return cls(scorers, topic) if scorers else None
+
+    @property
+    def encoder(self) -> UsedEncoder:
+        """The first of the encoders."""
+        first = self.scorers[0].encoder
+        return UsedEncoder(first.settings, first.fingerprint)
 
     def evidence(self, page_ids: NDArray[np.int32], n_reference: int) -> list[Evidence]:
         """Nearness to the topic and to its title: on the scale of each encoder, and beside the first pages."""
@@ -458,6 +469,29 @@ class Nearness:
                 found[:, at] += (values - scale[0]) / scale[1]
                 found[:, at + 2] += (values - first.mean()) / max(float(first.std()), SMALLEST_DEVIATION)
         return [dict(zip(NEARNESS, row, strict=True)) for row in (found / len(self.scorers)).tolist()]
+
+
+@lru_cache(maxsize=2)
+def subject_scorers(engine: Any, folder: Path) -> tuple[DenseScorer, ...]:
+    """The text encoders that say how near articles are to a subject, opened once for an index: those that made its
+    vectors, if it has some of all pages. None where one is not on this machine, or another one than the known ones.
+
+    What visitors ask for is not written down.
+    """
+    found = []
+    try:
+        for settings in recorded_encoders(folder)[:2]:
+            encoder = Encoder(settings)
+            if encoder.name not in SCALES or settings.device != "cpu":
+                return ()
+            scorer = DenseScorer.open(engine, encoder, folder)
+            if not scorer.covers_index:
+                return ()
+            found.append(replace(scorer, texts=RecentTextVectors(scorer.texts.path, encoder.n_dimensions)))
+    except (EvenrankError, OSError) as error:
+        LOG.info("articles are decided by words alone: %s", error)
+        return ()
+    return tuple(found)
 
 
 def are_on_subject(

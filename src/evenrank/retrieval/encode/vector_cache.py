@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -87,6 +89,35 @@ class TextVectors:
         record = np.empty((), self._dtype)
         record["key"], record["vector"] = key, vector
         return record
+
+
+MOST_RECENT = 4096
+"""Texts whose vectors are remembered, about 8 MB."""
+
+
+class RecentTextVectors(TextVectors):
+    """The same for texts of visitors: the most recent ones are remembered, and nothing is written."""
+
+    def __init__(self, path: Path, n_dimensions: int) -> None:
+        super().__init__(path, n_dimensions)
+        self._recent: OrderedDict[int, Vectors] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, texts: Sequence[str], encode: Callable[[str], Vectors]) -> Vectors:
+        """The vector of each text."""
+        return np.array([self._vector(text, encode) for text in texts], np.float32)
+
+    def _vector(self, text: str, encode: Callable[[str], Vectors]) -> Vectors:
+        key = text_key(text)
+        with self._lock:
+            known = self._known.get(key, self._recent.get(key))
+        vector = encode(text) if known is None else known
+        with self._lock:
+            self._recent[key] = vector
+            self._recent.move_to_end(key)
+            while len(self._recent) > MOST_RECENT:
+                self._recent.popitem(last=False)
+        return vector
 
 
 class PairScores:
