@@ -151,7 +151,8 @@ def get_list(request: Request) -> Response:
     articles = list_articles(state, work_list)
     chosen = articles.articles(parse_filters(request.query_params, state.collection).apply(articles))
     is_few = balance_of(state, work_list).has_few_people
-    return json_response({**_head(state, work_list, is_few), "articles": _articles(request, chosen)})
+    head = {**_head(state, work_list, is_few), "n_perhaps": work_list.n_perhaps}
+    return json_response({**head, "articles": _articles(request, chosen)})
 
 
 def get_fairness(request: Request) -> Response:
