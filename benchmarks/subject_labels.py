@@ -10,9 +10,10 @@ with words alone and with vectors, each subject being left out when the trees fo
 trees of all subjects (`app/articles/on_subject_trees.json`). With `--held-out`, the subjects that were held out are
 decided by trees of the others.
 
-Subjects 1 to 133 were judged in readings of earlier lists, most articles as they were listed. The others, of which the
-last 76 were held out while evidence, words and thresholds were chosen, were written down before; of each about sixty
-articles were judged: the most likely ones, the best matches, others at random, and the nearest by text vectors.
+Subjects 1 to 133 were judged in readings of earlier lists, most articles as they were listed. The next 388, of which
+the last 76 (`held_out`) were held out while evidence, words and thresholds were chosen, were written down before; of
+each about sixty articles were judged: the most likely ones, the best matches, others at random, and the nearest by text
+vectors. Sixty more were read as they were listed, by two readers each, when trees decided.
 """
 
 from __future__ import annotations

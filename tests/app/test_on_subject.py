@@ -165,7 +165,7 @@ def chance(title: str, name: str, text: str, *keywords: str, is_person: bool = F
 )
 def test_what_an_article_says_of_itself_decides(title: str, on: tuple[str, str], off: tuple[str, str]) -> None:
     is_on, is_off = (chance(title, *page, is_person=is_biography(page[1])) for page in (on, off))
-    assert is_on >= LEAST > is_off
+    assert is_on >= LIKELY > is_off
 
 
 def test_much_of_the_past_makes_up_for_little_of_the_place() -> None:
@@ -305,7 +305,7 @@ def test_an_article_about_men_is_not_about_women() -> None:
     final = "{} final is an event of boxing, in which boxers of all nations meet; the boxing took place in 2018."
     women = chance("Women's boxing", "Boxing – Women's lightweight", final.format("The women's lightweight"))
     men = chance("Women's boxing", "Boxing – Men's lightweight", final.format("The men's lightweight"))
-    assert women > LIKELY > PERHAPS > men
+    assert women >= LIKELY > women - 0.2 > men
 
 
 def test_names_of_places() -> None:

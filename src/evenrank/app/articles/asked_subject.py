@@ -1,7 +1,7 @@
 """What a title asks for, in parts: a place, women or men, the past, and the subject itself; English only.
 
 "Women's football in Brazil" asks for a place, for women and for football; "History of Mexico" for a place and the past.
-Fields of life such as cinema have words of their own in `on_subject.toml`: films, directors and actors are cinema.
+Kinds, fields and events have words of their own in `subject_words.tsv`: films, directors and actors are cinema.
 """
 
 from __future__ import annotations
@@ -127,6 +127,12 @@ def known_fields() -> Mapping[str, Field]:
         )
         found.update(dict.fromkeys(names.split(), field))
     return found
+
+
+@cache
+def known_things() -> frozenset[str]:
+    """Names of the kinds of things of the list."""
+    return frozenset(name for name, field in known_fields().items() if field.sort == "thing")
 
 
 @cache

@@ -1,10 +1,10 @@
-"""Which of the articles that a search found are about its subject: evidence with weights; English only.
+"""Which of the articles that a search found are about its subject: decision trees over evidence; English only.
 
-What a title asks for has parts (`asked_subject`), and an article must be about all of them: about the place, about
-women, about the past, about the subject itself. For each part its title, its first sentence and the beginning of its
-text are evidence, which weights turn into a probability; the product of all is how likely the article is on topic. The
-past is no factor of its own: much of it makes up for little of the place, or of the subject. The weights were fitted
-to articles that a person judged, with keywords and without (`benchmarks/subject_labels.py`).
+What a title asks for has parts (`asked_subject`): a place, women or men, the past, the subject itself. For each part
+the title of an article, its first sentence and the beginning of its text are evidence; so is how near it is to the
+subject, where the index has text vectors. Small decision trees turn the evidence into a probability. They were fitted
+to articles that readers judged, with keywords and without (`benchmarks/subject_labels.py`), and more evidence never
+makes an article less likely.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from evenrank.app.articles.asked_subject import (
     asked_by,
     forms_of,
     joined,
+    known_things,
     places_in,
     word_choice,
     words_and_phrases,
@@ -71,10 +72,18 @@ MOST_MENTIONS = 7
 """Mentions that say all that mentions can say."""
 
 Evidence = dict[str, float]
-"""What an article has of a part, each between 0 and 1."""
+"""What an article has of a part by name, each between 0 and 1; of nearness, in deviations."""
 SORTS = get_args(Sort)
 AGAINST = frozenset(
-    ("other sort", "something else", "other in title", "other pronouns", "first is another", "match or work")
+    (
+        "other sort",
+        "another kind",
+        "something else",
+        "other in title",
+        "other pronouns",
+        "first is another",
+        "match or work",
+    )
 )
 """Evidence that speaks against an article."""
 NEARNESS = ("topic", "title", "topic beside the first", "title beside the first")
@@ -84,6 +93,7 @@ SCALES: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
 }
 """Mean and deviation of the nearness of judged articles to their topics, and to the titles of these, by encoder."""
 SMALLEST_DEVIATION = 1e-9
+"""What a deviation is at least, so that all can be divided by it."""
 
 _BRACKETS = re.compile(r"\([^()]*\)")
 _NOT_FROM = re.compile(
@@ -226,6 +236,7 @@ def subject_evidence(asked: Asked, page: ReadPage, match: float) -> Evidence:
         "keywords in text": min(sum(keyword <= page.body for keyword in asked.keywords), 3) / 3,
         "other sort": float(asked.sort in ("people", "thing") and page.is_person != (asked.sort == "people")),
         "person": float(page.is_person),
+        "another kind": float(_is_another_kind(asked, page)),
         "something else": float(any(field.others.among(page.defining) for field in asked.fields)),
         "match": match * body,
     }
@@ -250,6 +261,13 @@ def _is_one(asked: Asked, page: ReadPage) -> bool:
     if asked.sort == "thing" and (page.is_person or not field.words.among(page.own)):
         return is_of_kind(frozenset(number_forms(asked.words[-1])), page.name, page.text, page.is_person, page.classes)
     return (field.people if page.is_person else field.words).among(page.own)
+
+
+def _is_another_kind(asked: Asked, page: ReadPage) -> bool:
+    """Whether an article says that it is about a known kind of thing that is not asked for: "a soup of vegetables"."""
+    if page.is_person or not page.own or asked.fields[-1].words.among(page.own):
+        return False
+    return not known_things().isdisjoint(page.own)
 
 
 MOST_WORDS = 6
@@ -372,9 +390,8 @@ def evidence_of(asked: Asked, page: ReadPage, match: float) -> dict[str, Evidenc
     return parts
 
 
-MISSING, NOT_MISSED = 2.0, -1.0
-"""Evidence of a part that is not asked for: more than any other, of what speaks for an article; less than any other, of
-what speaks against it."""
+FOR_NOT_ASKED, AGAINST_NOT_ASKED = 2.0, -1.0
+"""Evidence of a part that is not asked for, as if all of it were there: what speaks for an article, and against it."""
 
 
 class Trees(NamedTuple):
@@ -428,7 +445,9 @@ def speaks_against(column: str) -> bool:
 
 def evidence_rows(pages: Sequence[Mapping[str, Evidence]], columns: Sequence[str]) -> Floats:
     """Evidence of pages as rows of an array. What is not asked for counts as if all of it were there."""
-    rows = np.tile([NOT_MISSED if speaks_against(column) else MISSING for column in columns], (len(pages), 1))
+    rows = np.tile(
+        [AGAINST_NOT_ASKED if speaks_against(column) else FOR_NOT_ASKED for column in columns], (len(pages), 1)
+    )
     place = {column: number for number, column in enumerate(columns)}
     for row, parts in zip(rows, pages, strict=True):
         for part, evidence in parts.items():
