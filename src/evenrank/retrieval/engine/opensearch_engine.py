@@ -400,8 +400,8 @@ class OpenSearchEngine:
     def _primaries(self, index: str) -> dict[str, Any]:
         with translated(self._address):
             found: dict[str, Any] = self._client.indices.stats(index=index)["_all"]["primaries"]
-        if "docs" not in found:
-            raise EngineUnavailableError(f"{index}: its shards are not there")
+        if "docs" not in found:  # an index that is being removed loses its shards first
+            raise IndexGoneError(f"{index}: its shards are not there")
         return found
 
     def refresh(self) -> None:
