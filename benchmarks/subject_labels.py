@@ -132,8 +132,7 @@ def read_judged(engine: Engine, scorers: Sequence[DenseScorer], subject: Mapping
         first = model.search(topic, N_REFERENCE, Restriction())
         hits = model.search(topic, len(page_ids), Restriction(page_ids=page_ids.tolist()))
         scores = dict(zip(hits.page_ids.tolist(), (hits.scores / first.scores[0]).tolist(), strict=True))
-        both = np.append(first.page_ids, page_ids)
-        near = Nearness(tuple(scorers), own).evidence(both, len(first.page_ids))[len(first.page_ids) :]
+        near = Nearness(tuple(scorers), own, first.page_ids).evidence(page_ids)
         asked = asked_by(topic)
         for page_id, page, vectors in zip(page_ids.tolist(), pages, near, strict=True):
             evidence = {**evidence_of(asked, page, scores.get(page_id, 0.0)), "vectors": vectors}

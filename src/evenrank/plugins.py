@@ -116,7 +116,7 @@ def plug_in_error(what: str, function: Callable[..., object], error: Exception) 
 
 
 class LackingError(EvenrankError, AttributeError):
-    """An object of others has not what is asked of it."""
+    """An object of others lacks what is asked of it."""
 
 
 class _Guarded:
@@ -128,9 +128,9 @@ class _Guarded:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self.get(name)
+        return _Guarded._get(self, name)
 
-    def get(self, name: str) -> Any:
+    def _get(self, name: str) -> Any:
         """An attribute of the object; a method as one whose errors are reported."""
         if not hasattr(self._inner, name):
             raise LackingError(f"{self._what}: {type(self._inner).__name__} has no {name!r}")
@@ -144,7 +144,7 @@ def guarded(what: str, inner: object) -> Any:
     Its class has the public names of the object, so that `isinstance` finds the same protocols.
     """
     names = [name for name in dir(inner) if not name.startswith("_")]
-    members = {name: property(partial(_Guarded.get, name=name)) for name in names}
+    members = {name: property(partial(_Guarded._get, name=name)) for name in names}
     return type(type(inner).__name__, (_Guarded,), members)(what, inner)
 
 

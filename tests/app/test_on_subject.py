@@ -34,7 +34,7 @@ from evenrank.app.articles.on_subject import (
     speaks_against,
 )
 from evenrank.app.lists.work_list import make_list
-from evenrank.app.request.question import BROAD, Question
+from evenrank.app.request.question import BROAD, NothingFoundError, Question
 from evenrank.app.state import AppState, open_state
 from evenrank.core.records import Topic
 from evenrank.retrieval.encode.dense import encode_index
@@ -235,6 +235,13 @@ def test_a_list_says_what_it_leaves_out_and_lists_it_on_request(desk: AppState) 
     html = client.get(broad).text
     assert "Articles that may be about the subject are included" in html
     assert "Also articles that may be about it" in html  # how the list was made
+    plain = posted(client, "/lists", {"title": "Turkish cinema", "policy": "relevance"})
+    broad_plain = posted(client, f"{plain}/again", {"match": "broad"})
+    assert client.get(f"/api{broad_plain}").json()["question"]["policy"] == "relevance"
+    short = posted(client, "/lists", {"title": "Turkish cinema", "length": "1"})
+    assert 'name="match"' not in client.get(short).text  # a list that is full gains nothing
+    titled = {"title": "Turkish cinema", "match": "broad", "kind-1": "titles", "role-1": "in", "text-1": "Night Ferry"}
+    assert "may be about the subject are included" not in client.get(posted(client, "/lists", titled)).text
     close = posted(client, f"{broad}/again", {"match": "close"})
     assert len(client.get(f"{close}.json").json()["articles"]) == n_listed
     assert client.post("/api/lists", json={"title": "Turkish cinema", "match": "loose"}).status_code == 400
@@ -243,16 +250,17 @@ def test_a_list_says_what_it_leaves_out_and_lists_it_on_request(desk: AppState) 
 def test_vectors_of_an_index_are_evidence_and_nothing_that_is_asked_is_written(tmp_path: Path) -> None:
     with contextmanager(open_desk)(tmp_path, ARTICLES) as state:
         engine, topic = state.source.model().engine, Topic(0, "Turkish cinema", ("saz",))
-        assert Nearness.of(state.collection, engine, topic) is None
+        assert Nearness.of(state.collection, engine, topic, engine.page_ids()) is None
         assert getattr(make_list(state, Question("Turkish cinema")).model, "encoder", "") is None
     collection = as_collection(tmp_path / "c")
     encode_index(collection, EncoderSettings())
     state = open_state(tmp_path / "c", replace(UNLIMITED, store=tmp_path / "desk.sqlite", relevance_floor=0.15))
-    nearness = Nearness.of(state.collection, state.source.model().engine, topic)
+    nearness = Nearness.of(state.collection, state.source.model().engine, topic, np.array([2, 40], np.int32))
     assert nearness is not None
+    assert Nearness.of(state.collection, state.source.model().engine, topic, np.empty(0, np.int32)) is None
     folder = index_folder(state.collection)
     before = {path.name: path.stat().st_size for path in folder.glob("queries-*.bin")}
-    film, other = nearness.evidence(np.array([2, 40], np.int32), 2)
+    film, other = nearness.evidence(np.array([2, 40], np.int32))
     assert set(film) == {"topic", "title", "topic beside the first", "title beside the first"}
     assert all(film[name] > other[name] for name in film)
     assert "Night Ferry" in titles(state, "Turkish cinema")
@@ -261,6 +269,14 @@ def test_vectors_of_an_index_are_evidence_and_nothing_that_is_asked_is_written(t
     assert made.model.encoder == nearness.encoder.fingerprint
     assert {path.name: path.stat().st_size for path in folder.glob("queries-*.bin")} == before
     state.close()
+
+
+def test_what_may_be_about_the_subject_is_counted_within_its_groups(desk: AppState) -> None:
+    anywhere = find_matches(desk, Question("Turkish cinema"), 1)
+    unknown = find_matches(desk, Question("Turkish cinema", within=("geography=Unknown",)), 1)
+    assert anywhere.n_perhaps == unknown.n_perhaps > 0  # nothing is known of these articles
+    with pytest.raises(NothingFoundError):
+        find_matches(desk, Question("Turkish cinema", within=("geography=Asia",)), 1)
 
 
 def test_each_line_of_the_list_of_words_is_a_subject() -> None:
@@ -284,6 +300,11 @@ def test_either_of_two_subjects_is_enough() -> None:
     town = ("Mule Town", "Mule Town is a town on the coast of Alaska, on Mule Bay.")
     assert len(asked_by(Topic(0, "Bays and straits")).fields) == 1
     assert len(asked_by(Topic(0, "Football clubs")).fields) == len(asked_by(Topic(0, "Football clubs")).words)
+    fever = ("Malaria", "Malaria is an infectious disease. Malaria is caused by parasites that mosquitoes carry.")
+    assert chance("Malaria and tuberculosis", *fever) >= LIKELY
+    assert len(asked_by(Topic(0, "Malaria and tuberculosis")).fields) == 1
+    steel = asked_by(Topic(0, "Trinidad and Tobago steelpan music"))  # this "and" is part of a name
+    assert (steel.place, len(steel.fields)) == ("trinidad and tobago", len(steel.words))
     on_bay, on_strait, on_town = (chance("Bays and straits", *page) for page in (bay, strait, town))
     assert min(on_bay, on_strait) >= LIKELY > on_town
 

@@ -134,7 +134,7 @@ def test_one_query_is_scored_where_nothing_is_tuned(own_data: evenrank.OwnData, 
     assert {pair.p for pair in found.tests} == {1.0}
     assert all(np.isnan(regret.upper) for regret in found.regrets)
     policies.append({"name": "deficit", "tune": True})  # type: ignore[dict-item]
-    with pytest.raises(EvenrankError, match="own: no query is there to tune deficit on"):
+    with pytest.raises(EvenrankError, match="own: there is no query to tune deficit on"):
         evenrank.experiment(study, tmp_path / "tuned")
 
 

@@ -161,7 +161,7 @@ class TuneTask:
             raise EvenrankError(f"budget is {self.budget!r} (give a whole number of trials from 1 to {MAX_BUDGET:,})")
         if not self.data.queries("train"):
             fix = "give a train_share above 0, or no policy to tune"
-            raise EvenrankError(f"{self.data.name}: no query is there to tune {policy_name(self.policy)} on ({fix})")
+            raise EvenrankError(f"{self.data.name}: there is no query to tune {policy_name(self.policy)} on ({fix})")
         make_policy(self.policy, self.data.task, setting_texts(self.fixed))
         if len(directions := {as_measure(one, self.data.task).higher_is_better for one in self.measures}) != 1:
             found = ", ".join(map(str, self.measures)) if directions else "none"

@@ -14,7 +14,7 @@ from evenrank.core.records import NO_CLASS, WORK_ORDER, Run, Task
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_runs
-from evenrank.trec.collection import Collection, GivenRun, TopicChoice, as_collection, as_run, choose_topics, given_runs
+from evenrank.trec.collection import Collection, GivenRun, TopicChoice, as_collection, as_run, choose_topics, given_run
 
 UNKNOWN_TITLE = "(not in the collection)"
 NO_TITLE = "(the collection has no titles)"
@@ -63,7 +63,7 @@ def show_run(
 ) -> list[ShownTopic]:
     """For each topic of a run: the first k pages, and all pages counted by quality and by group."""
     opened = as_collection(collection)
-    [given] = given_runs(run)
+    given = given_run(run)
     loaded = as_run(opened, given) if isinstance(given, Run) else read_runs([given], opened.text_ids)[0]
     answered = list(dict.fromkeys(loaded.topic_ids.tolist()))
     wanted = answered if topics is None else [topic for topic in choose_topics(opened, topics) if topic in answered]

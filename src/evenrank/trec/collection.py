@@ -401,11 +401,19 @@ def given_runs(runs: GivenRun | Iterable[GivenRun]) -> list[Run | FilePath]:
     return given
 
 
+def given_run(run: GivenRun) -> Run | FilePath:
+    """The one run that is given."""
+    given = given_runs(run)
+    if len(given) != 1:
+        raise WrongTypeError(run, "run", "one Run, what `rank` gave for one, or the path of a run file")
+    return given[0]
+
+
 def as_run(collection: Collection, run: GivenRun) -> Run:
     """A run, or the one in a file, whose pages have the numbers that the collection gives them."""
     from evenrank.io.runs import read_run
 
-    [run] = given_runs(run)
+    run = given_run(run)
     ids = collection.text_ids
     if not isinstance(run, Run):
         return read_run(run, ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -41,7 +42,7 @@ def replace_judgments(
     have becomes an evaluation topic. `folder` is as before when this raises. `warn` receives what is odd but not wrong.
     """
     folder = Path(folder)
-    paths = [Path(path) for path in ([qrels] if isinstance(qrels, str | Path) else qrels)]  # type: ignore[union-attr]
+    paths = [Path(path) for path in ([qrels] if isinstance(qrels, (str, os.PathLike)) else qrels)]
     refuse_unkept(paths)
     read_manifest(folder)
     with locked_folder(folder):

@@ -92,8 +92,10 @@ def words_in(text: str) -> list[str]:
 
 @cache
 def forms_of(word: str) -> Words:
-    """A word with what begins like it: `vaccine` beside `vaccination`."""
+    """A word with what begins like it: `vaccine` beside `vaccination`; a name of several words alone."""
     word = singular(word)
+    if "_" in word:
+        return Words(frozenset({word}))
     beginning = word[: max(LEAST_BEGINNING, len(word) - (5 if word.endswith("ation") else 3))]
     adherents = {word[:-3], f"{word[:-3]}ist"} if word.endswith("ism") else set()
     return Words(frozenset({word, *adherents}), (beginning,) if len(beginning) >= LEAST_BEGINNING else ())
@@ -131,8 +133,8 @@ def known_fields() -> Mapping[str, Field]:
 
 @cache
 def known_things() -> frozenset[str]:
-    """Names of the kinds of things of the list."""
-    return frozenset(name for name, field in known_fields().items() if field.sort == "thing")
+    """Names of the kinds of things of the list, in the singular."""
+    return frozenset(singular(name) for name, field in known_fields().items() if field.sort == "thing")
 
 
 @cache
@@ -282,24 +284,27 @@ def _asked_by(title: str, keywords: tuple[str, ...]) -> Asked:
         of_gender,
         is_past,
         own if own or is_past or named.place or is_people else tuple(rest or words),
-        _either(title, tuple(map(field_of, own))),
+        _either(title, own, tuple(map(field_of, own))),
         tuple(one for one in further if not one <= known),
         is_people,
     )
 
 
-def _either(title: str, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+def _either(title: str, own: tuple[str, ...], fields: tuple[Field, ...]) -> tuple[Field, ...]:
     """The fields that an article must be of: of "Bays and straits" one that has the words of both."""
-    if len(fields) != 2 or not _AND.search(title):
+    if len(fields) != 2 or not _either_pattern(*own).search(joined(title)):
         return fields
     first, last = fields
     words, people = (_joined(*(getattr(one, name) for one in fields)) for name in ("words", "people"))
     others = Words((first.others.whole & last.others.whole) - words.whole)
-    sort = first.sort if first.sort == last.sort else "field"
+    sort: Sort = first.sort if first.sort == last.sort != "topic" else "field"
     return (Field(sort, words, people, others, (*first.search, *last.search)),)
 
 
-_AND = re.compile(r"\w (?:and|&) \w")
+def _either_pattern(first: str, last: str) -> re.Pattern[str]:
+    """One word, "and", and another one, as a title has them."""
+    one, other = (re.escape(word).replace("_", r"[\W_]+") for word in (first, last))
+    return re.compile(rf"\b{one}\W+(?:and\W+|&\W*){other}\b")
 
 
 def _joined(first: Words, last: Words) -> Words:

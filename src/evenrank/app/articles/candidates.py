@@ -146,6 +146,8 @@ def read_user_articles(state: AppState, question: Question) -> UserArticles | No
 
 
 NO_MARKS = Marks()
+NONE = np.empty(0, np.intp)
+"""Positions of no page."""
 
 
 class Matches(NamedTuple):
@@ -230,9 +232,11 @@ def _find_matches(
         model, topic, floor = state.source.model(), topic_of(state, question), state.settings.relevance_floor
         matches = word_matches(model, topic, everything)
         matches = matches[is_within] / max(float(matches.max(initial=0.0)), SMALLEST)
-        nearness = Nearness.of(state.collection, model.engine, question.topic()) if floor > 0 else None
+        ids = everything.page_ids if floor > 0 else everything.page_ids[:0]
+        nearness = Nearness.of(state.collection, model.engine, question.topic(), ids)
         asked = (state.collection, model.engine, topic, found, matches, floor, marks.relevant)
-        found, reasons, n_perhaps = on_subject(*asked, nearness, question.match == BROAD)
+        found, reasons, perhaps = on_subject(*asked, nearness, question.match == BROAD)
+        n_perhaps = count_within_public(state.collection, perhaps, question)
         if nearness and choice.encoder is None:
             choice = replace(choice, encoder=nearness.encoder)
     question = fit_to_subject(state, question, task, found, is_own)
@@ -242,10 +246,10 @@ def _find_matches(
         part = float(within_groups(state.collection, limited, settings).relevance.sum()) / n_estimated
         settings = replace(settings, n_relevant=question.n_relevant * part)
     prepared = Prepared(*build_candidates(state.collection, 0, task, found, settings))
-    if fault := kinds_fault(prepared.candidates.alignment, prepared.target.space):
-        raise QuestionError({"dimensions": fault})
     if not len(prepared.candidates):
         raise NothingFoundError({"within": "No article that matches is in these groups. Widen them."})
+    if fault := kinds_fault(prepared.candidates.alignment, prepared.target.space):
+        raise QuestionError({"dimensions": fault})
     order = np.argsort(found.page_ids)
     places = order[np.searchsorted(found.page_ids[order], prepared.candidates.page_ids)]
     if is_own and len(found) > len(prepared.candidates):
@@ -268,15 +272,15 @@ def on_subject(
     always: Sequence[int],
     nearness: Nearness | None = None,
     is_broad: bool = False,
-) -> tuple[Found, Reasons, int]:
-    """The pages that are about a subject, with reasons, and how many more are perhaps about it; a floor of 0 leaves out
-    nothing but pages that are no articles.
+) -> tuple[Found, Reasons, Found]:
+    """The pages that are about a subject, with reasons, and those that are only perhaps about it; a floor of 0 leaves
+    out nothing but pages that are no articles.
 
     `matches` are shares of the best match of all (`word_matches`). Pages of `always` are about it whatever they say.
     English tells by the evidence of each page; in other languages words tell.
     """
     if floor <= 0 or engine.layout.language != ENGLISH:
-        return *keep_to_subject(collection, engine, topic, found, matches, floor, always=always)[:2], 0
+        return *keep_to_subject(collection, engine, topic, found, matches, floor, always=always)[:2], found.take(NONE)
     near = np.flatnonzero(matches >= floor * matches.max(initial=0.0))
     classes = names_at(collection.classes, collection.rows_of(found.page_ids[near]))
     chances = np.zeros(len(found))
@@ -284,11 +288,19 @@ def on_subject(
     chances[np.isin(found.page_ids, always)] = 1.0
     chances[~are_articles(collection.titles_of(found.page_ids.tolist()))] = 0.0
     if not chances.any():  # no article names the place
-        return *keep_to_subject(collection, engine, topic, found, matches, floor, always=always)[:2], 0
+        return *keep_to_subject(collection, engine, topic, found, matches, floor, always=always)[:2], found.take(NONE)
     kept = chances >= least_chance(chances, is_broad)
-    n_perhaps = int((chances >= PERHAPS).sum() - (chances[kept] >= PERHAPS).sum())
+    perhaps = found.take(np.flatnonzero(~kept & (chances >= PERHAPS)))
     found = replace(found, relevance=found.relevance * chances).take(np.flatnonzero(kept))
-    return found, find_reasons(engine, topic, found.page_ids), n_perhaps
+    return found, find_reasons(engine, topic, found.page_ids), perhaps
+
+
+def count_within_public(collection: Collection, found: Found, question: Question) -> int:
+    """How many pages are in the groups that a question is restricted to; groups of people are not looked at."""
+    people = {dimension.name for dimension in collection.dimensions if dimension.is_personal}
+    public = tuple(text for text in question.within if text.partition("=")[0] not in people)
+    is_limited = bool(public) and len(found) > 0
+    return len(within_groups(collection, found, BuildSettings(within=public))) if is_limited else len(found)
 
 
 def find_by_words(

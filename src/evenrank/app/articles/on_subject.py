@@ -3,8 +3,8 @@
 What a title asks for has parts (`asked_subject`): a place, women or men, the past, the subject itself. For each part
 the title of an article, its first sentence and the beginning of its text are evidence; so is how near it is to the
 subject, where the index has text vectors. Small decision trees turn the evidence into a probability. They were fitted
-to articles that readers judged, with keywords and without (`benchmarks/subject_labels.py`), and more evidence never
-makes an article less likely.
+to articles that readers judged, with keywords and without (`benchmarks/subject_labels.py`). More evidence for an
+article never makes it less likely, nor more evidence against it more likely.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
@@ -376,7 +377,7 @@ def past_evidence(asked: Asked, page: ReadPage) -> Evidence:
 
 
 def evidence_of(asked: Asked, page: ReadPage, match: float) -> dict[str, Evidence]:
-    """The evidence for each part that is asked for, by the name of its weights."""
+    """The evidence for each part that is asked for, by the name of the part."""
     parts: dict[str, Evidence] = {}
     if asked.fields:
         sort = float(SORTS.index(asked.sort))
@@ -463,13 +464,16 @@ class Nearness:
 
     scorers: tuple[DenseScorer, ...]
     topic: Topic
+    first: NDArray[np.int32]
+    """The first pages of the search, beside which nearness is also measured."""
 
     @classmethod
-    def of(cls, collection: Collection, engine: Engine, topic: Topic) -> Nearness | None:
-        """The nearness to a topic where an English index has vectors of all pages; None where it has not."""
+    def of(cls, collection: Collection, engine: Engine, topic: Topic, found: NDArray[np.int32]) -> Nearness | None:
+        """The nearness to a topic where an English index has vectors of all pages; None where it has not. `found` are
+        the pages of the search, best first."""
         is_english = engine.layout.language == ENGLISH
-        scorers = subject_scorers(cast(Any, engine), index_folder(collection)) if is_english else ()
-        return cls(scorers, topic) if scorers else None
+        scorers = subject_scorers(engine, index_folder(collection)) if is_english and len(found) else ()
+        return cls(scorers, topic, found[:READ]) if scorers else None
 
     @property
     def encoder(self) -> UsedEncoder:
@@ -477,39 +481,46 @@ class Nearness:
         first = self.scorers[0].encoder
         return UsedEncoder(first.settings, first.fingerprint)
 
-    def evidence(self, page_ids: NDArray[np.int32], n_reference: int) -> list[Evidence]:
+    def evidence(self, page_ids: NDArray[np.int32]) -> list[Evidence]:
         """Nearness to the topic and to its title: on the scale of each encoder, and beside the first pages."""
         found = np.zeros((len(page_ids), len(NEARNESS)))
         for scorer in self.scorers:
-            for at, (values, scale) in enumerate(
-                zip(scorer.similarity(self.topic, page_ids), SCALES[scorer.encoder.name], strict=True)
-            ):
-                first = values[:n_reference]
-                found[:, at] += (values - scale[0]) / scale[1]
-                found[:, at + 2] += (values - first.mean()) / max(float(first.std()), SMALLEST_DEVIATION)
+            pages, first = (scorer.similarity(self.topic, ids) for ids in (page_ids, self.first))
+            for at, (mean, deviation) in enumerate(SCALES[scorer.encoder.name]):
+                found[:, at] += (pages[at] - mean) / deviation
+                found[:, at + 2] += (pages[at] - first[at].mean()) / max(float(first[at].std()), SMALLEST_DEVIATION)
         return [dict(zip(NEARNESS, row, strict=True)) for row in (found / len(self.scorers)).tolist()]
 
 
-@lru_cache(maxsize=2)
-def subject_scorers(engine: Any, folder: Path) -> tuple[DenseScorer, ...]:
+_OPENING = threading.Lock()
+
+
+def subject_scorers(engine: Engine, folder: Path) -> tuple[DenseScorer, ...]:
     """The text encoders that say how near articles are to a subject, opened once for an index: those that made its
     vectors, if it has some of all pages. None where one is not on this machine, or another one than the known ones.
 
     What visitors ask for is not written down.
     """
-    found = []
     try:
-        for settings in recorded_encoders(folder)[:2]:
-            encoder = Encoder(settings)
-            if encoder.name not in SCALES or settings.device != "cpu":
-                return ()
-            scorer = DenseScorer.open(engine, encoder, folder)
-            if not scorer.covers_index:
-                return ()
-            found.append(replace(scorer, texts=RecentTextVectors(scorer.texts.path, encoder.n_dimensions)))
+        with _OPENING:
+            return _open_scorers(cast(Any, engine), folder)
     except (EvenrankError, OSError) as error:
-        LOG.info("articles are decided by words alone: %s", error)
+        LOG.warning("articles are decided by words alone: %s", error)
         return ()
+
+
+@lru_cache(maxsize=2)
+def _open_scorers(engine: Any, folder: Path) -> tuple[DenseScorer, ...]:
+    found = []
+    for settings in recorded_encoders(folder)[:2]:
+        encoder = Encoder(settings)
+        if encoder.name not in SCALES or settings.device != "cpu":
+            return ()
+        scorer = DenseScorer.open(engine, encoder, folder)
+        if not scorer.covers_index:
+            return ()
+        found.append(replace(scorer, texts=RecentTextVectors(scorer.texts.path, encoder.n_dimensions)))
+        found[-1].encode_background()
     return tuple(found)
 
 
@@ -529,7 +540,7 @@ def are_on_subject(
     possible = _name_place(engine, asked, page_ids) if asked.place else np.ones(len(page_ids), bool)
     found = np.zeros(len(page_ids))
     chosen, left = np.split(np.flatnonzero(possible), [READ])
-    near = nearness.evidence(page_ids[possible], READ) if nearness and len(chosen) else []
+    near = nearness.evidence(page_ids[possible]) if nearness and len(chosen) else []
     trees, n_read = known_trees()["vectors" if nearness else "words"], 0
     while len(chosen):
         kinds = [classes[at] for at in chosen.tolist()] if classes else None
@@ -554,7 +565,7 @@ def is_no_candidate(asked: Asked, page: ReadPage) -> bool:
 
 def least_chance(chances: Floats, is_broad: bool) -> float:
     """The probability from which on articles are listed: a lower one where few are as likely, or where a question also
-    asks for those that are perhaps about its subject. Where none is likely enough, the best are listed."""
+    asks for those that are perhaps about its subject. Where none is likely enough, those within a tenth of the best."""
     has_enough = (chances >= LEAST).sum() >= ENOUGH
     least = PERHAPS if is_broad else LEAST if has_enough else LIKELY
     return least if (chances >= least).any() else WITHIN * float(chances.max(initial=0.0))

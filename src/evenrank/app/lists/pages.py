@@ -62,7 +62,8 @@ def make_again(request: Request, fields: Fields) -> Response:
         **{name: fields[name] for name in ("fairness", "goal", "match") if name in fields},
     }
     corrections = corrections_to_apply(state_of(request).store, work_list)
-    return create_list(request, {**wanted, "policy": "optimal"}, corrections)
+    policy = {} if set(fields).isdisjoint(("fairness", "goal")) else {"policy": "optimal"}
+    return create_list(request, {**wanted, **policy}, corrections)
 
 
 def show_list(request: Request) -> Response:

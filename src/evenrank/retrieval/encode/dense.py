@@ -100,6 +100,10 @@ class DenseScorer:
         """The mean vector of the broad subjects."""
         return np.asarray(self._query_vectors(lines_of("subjects")).mean(axis=0))
 
+    def encode_background(self) -> None:
+        """Make what is taken away from the vectors of all topics, so that no search waits for it."""
+        assert self._background.any()
+
     def _query_vectors(self, texts: Sequence[str]) -> Floats:
         return self.texts.get(texts, self.encoder.encode_query).astype(np.float64)
 
@@ -197,6 +201,7 @@ def encode_index(collection: Collection | FilePath, encoder: EncoderSettings | N
             for page_ids in _blocks(engine.page_ids()):
                 scorer.encode(page_ids, f"vectors by {scorer.encoder.name}")
             scorer.cache.index()
+            scorer.encode_background()
         record_encoders(folder, [scorer.encoder for scorer in scorers])
     return tuple(scorers)
 

@@ -32,8 +32,9 @@ N_BUFFERED = 64
 
 def read_file_records(path: Path, dtype: np.dtype[Any]) -> NDArray[np.void]:
     """The whole records of a file, by memory map; the file is made when there is none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
+    if not path.exists():  # a folder that can only be read may have it
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     n = path.stat().st_size // dtype.itemsize
     return np.memmap(path, dtype, "r", shape=(n,)) if n else np.empty(0, dtype)
 
