@@ -185,6 +185,9 @@ class Encoder:
 
         self.settings = settings or EncoderSettings()
 
+    def encode_query(self, text: str) -> Any:
+        return np.full(self.n_dimensions, len(text), np.float32)
+
     def encode_pages(self, texts: Any) -> Any:
         for text in texts:
             Encoder.n_encoded += 1
