@@ -32,8 +32,6 @@ from evenrank.app.articles.asked_subject import asked_by, with_keywords
 from evenrank.app.articles.on_subject import (
     TREES_FILE,
     Evidence,
-    Nearness,
-    Trees,
     evidence_of,
     evidence_rows,
     is_no_candidate,
@@ -45,8 +43,10 @@ from evenrank.core.records import Topic
 from evenrank.ranking.sources import Session
 from evenrank.retrieval.encode.dense import DenseScorer, recorded_encoders
 from evenrank.retrieval.encode.encoder import Encoder
+from evenrank.retrieval.encode.nearness import Nearness
 from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.engine.protocol import Engine, Restriction
+from evenrank.retrieval.learn.trees import Trees
 from evenrank.retrieval.relevance import LexicalModel
 from evenrank.trec.collection import as_collection
 

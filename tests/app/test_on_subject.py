@@ -25,7 +25,6 @@ from evenrank.app.articles.on_subject import (
     LEAST,
     LIKELY,
     PERHAPS,
-    Nearness,
     ReadPage,
     evidence_of,
     evidence_rows,
@@ -39,6 +38,7 @@ from evenrank.app.state import AppState, open_state
 from evenrank.core.records import Topic
 from evenrank.retrieval.encode.dense import encode_index
 from evenrank.retrieval.encode.encoder import EncoderSettings
+from evenrank.retrieval.encode.nearness import Nearness
 from evenrank.retrieval.engine.analysis import is_biography
 from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.engine.indexing import build_index
@@ -249,15 +249,15 @@ def test_a_list_says_what_it_leaves_out_and_lists_it_on_request(desk: AppState) 
 
 def test_vectors_of_an_index_are_evidence_and_nothing_that_is_asked_is_written(tmp_path: Path) -> None:
     with contextmanager(open_desk)(tmp_path, ARTICLES) as state:
-        engine, topic = state.source.model().engine, Topic(0, "Turkish cinema", ("saz",))
-        assert Nearness.of(state.collection, engine, topic, engine.page_ids()) is None
+        assert state.learned().scorers == ()
         assert getattr(make_list(state, Question("Turkish cinema")).model, "encoder", "") is None
     collection = as_collection(tmp_path / "c")
     encode_index(collection, EncoderSettings())
     state = open_state(tmp_path / "c", replace(UNLIMITED, store=tmp_path / "desk.sqlite", relevance_floor=0.15))
-    nearness = Nearness.of(state.collection, state.source.model().engine, topic, np.array([2, 40], np.int32))
+    topic, scorers = Topic(0, "Turkish cinema", ("saz",)), state.learned().scorers
+    nearness = Nearness.of(scorers, topic, np.array([2, 40], np.int32))
     assert nearness is not None
-    assert Nearness.of(state.collection, state.source.model().engine, topic, np.empty(0, np.int32)) is None
+    assert Nearness.of(scorers, topic, np.empty(0, np.int32)) is None
     folder = index_folder(state.collection)
     before = {path.name: path.stat().st_size for path in folder.glob("queries-*.bin")}
     film, other = nearness.evidence(np.array([2, 40], np.int32))
@@ -266,7 +266,7 @@ def test_vectors_of_an_index_are_evidence_and_nothing_that_is_asked_is_written(t
     assert "Night Ferry" in titles(state, "Turkish cinema")
     made = make_list(state, Question("Turkish cinema", ("kino",)))
     assert made.model is not None
-    assert made.model.encoder == nearness.encoder.fingerprint
+    assert made.model.encoder == scorers[0].encoder.fingerprint
     assert {path.name: path.stat().st_size for path in folder.glob("queries-*.bin")} == before
     state.close()
 

@@ -38,6 +38,7 @@ from evenrank.app.storage.store import keep_collection, keep_id_numbers, open_ap
 from evenrank.core.groups import GroupSpace
 from evenrank.database.database import Database
 from evenrank.ranking.groups import restricted_dimensions
+from evenrank.retrieval.query.topic_query import ENGLISH
 from evenrank.trec.collection import Collection
 from evenrank.wikipedia.mediawiki.client import WikiClient
 from evenrank.wikipedia.mediawiki.settings import WikiSettings
@@ -108,6 +109,11 @@ class AppState:
     """The example of the landing page, once it is computed."""
     cell_cache: LRUCache = field(default_factory=lambda: LRUCache(N_CELLS), compare=False, repr=False)
     """Rendered cells of articles."""
+
+    @property
+    def decides_by_evidence(self) -> bool:
+        """Whether articles are left out by what each says of itself: in English, unless nothing is left out."""
+        return self.settings.relevance_floor > 0 and self.collection.manifest.language == ENGLISH
 
     @cached_property
     def secret(self) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evenrank.app.articles.asked_subject import with_keywords
 from evenrank.app.articles.collection_view import USUAL, dimensions_of, is_about_one_gender, masks_of_rows
 from evenrank.app.articles.kept import Once, kept_record
-from evenrank.app.articles.on_subject import PERHAPS, Nearness, are_on_subject, least_chance
+from evenrank.app.articles.on_subject import PERHAPS, are_on_subject, least_chance
 from evenrank.app.articles.user_articles import SourceError, UserArticles, combine_sources
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.budget import kinds_fault
@@ -32,9 +32,12 @@ from evenrank.ranking.build import (
 from evenrank.ranking.job import Prepared, RankingJob, full_request
 from evenrank.ranking.sources import Found, SearchSource, Session, calibrate_source
 from evenrank.ranking.subject import are_articles, keep_to_subject, word_matches
+from evenrank.retrieval.encode.dense import DenseScorer
+from evenrank.retrieval.encode.nearness import Nearness, open_scorers
 from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.engine.protocol import Engine, Restriction
 from evenrank.retrieval.learn.calibration import Calibration
+from evenrank.retrieval.learn.learned_model import UsedEncoder
 from evenrank.retrieval.learn.relevant_count import CountModel
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
 from evenrank.retrieval.query.candidates import CandidateSettings
@@ -92,6 +95,8 @@ class LearnedForLists(NamedTuple):
     """The search, whose scores are probabilities as far as training topics support that."""
     goals: Mapping[Task, BuildSettings]
     """How the goal of each task is estimated."""
+    scorers: tuple[DenseScorer, ...] = ()
+    """The text encoders of an English index, which say how near articles are to a subject."""
 
 
 def open_app_source(
@@ -127,7 +132,9 @@ def open_app_source(
         made_of = (n_pages, searched, choice.describe())
         taught = kept_record(collection, settings.facts_folder, "learned", made_of, TaughtByTopics, teach)
         goals = {task: replace(usual, sharpness=power) for task, power in zip(TASKS, taught.sharpness, strict=True)}
-        return LearnedForLists(replace(source, calibration=taught.calibration, count=taught.count), goals)
+        engine = source.session.engine
+        scorers = open_scorers(engine, index_folder(collection)) if engine.layout.language == ENGLISH else ()
+        return LearnedForLists(replace(source, calibration=taught.calibration, count=taught.count), goals, scorers)
 
     return source, Once(learn)
 
@@ -232,13 +239,14 @@ def _find_matches(
         model, topic, floor = state.source.model(), topic_of(state, question), state.settings.relevance_floor
         matches = word_matches(model, topic, everything)
         matches = matches[is_within] / max(float(matches.max(initial=0.0)), SMALLEST)
-        ids = everything.page_ids if floor > 0 else everything.page_ids[:0]
-        nearness = Nearness.of(state.collection, model.engine, question.topic(), ids)
+        scorers = state.learned().scorers if state.decides_by_evidence else ()
+        nearness = Nearness.of(scorers, question.topic(), everything.page_ids)
         asked = (state.collection, model.engine, topic, found, matches, floor, marks.relevant)
         found, reasons, perhaps = on_subject(*asked, nearness, question.match == BROAD)
         n_perhaps = count_within_public(state.collection, perhaps, question)
         if nearness and choice.encoder is None:
-            choice = replace(choice, encoder=nearness.encoder)
+            first = nearness.scorers[0].encoder
+            choice = replace(choice, encoder=UsedEncoder(first.settings, first.fingerprint))
     question = fit_to_subject(state, question, task, found, is_own)
     settings = build_settings(state, question, task, is_own)
     if question.n_relevant and n_estimated:

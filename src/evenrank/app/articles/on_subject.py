@@ -10,17 +10,14 @@ article never makes it less likely, nor more evidence against it more likely.
 from __future__ import annotations
 
 import json
-import logging
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from itertools import islice
 from math import log2
-from pathlib import Path
-from typing import Any, NamedTuple, cast, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,21 +39,15 @@ from evenrank.app.articles.asked_subject import (
 )
 from evenrank.core.records import Topic
 from evenrank.core.types import Floats
-from evenrank.errors import EvenrankError
-from evenrank.retrieval.encode.dense import DenseScorer, recorded_encoders
-from evenrank.retrieval.encode.encoder import Encoder
-from evenrank.retrieval.encode.vector_cache import RecentTextVectors
+from evenrank.retrieval.encode.nearness import Nearness
 from evenrank.retrieval.engine.analysis import first_sentence
-from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.engine.protocol import Engine, WeightedTerm
-from evenrank.retrieval.learn.learned_model import UsedEncoder
+from evenrank.retrieval.learn.trees import Trees
 from evenrank.retrieval.query.evidence import have_terms
 from evenrank.retrieval.query.past import GONE
 from evenrank.retrieval.query.people import are_biographies, defining_nouns, defining_words, is_of_kind, names_people
-from evenrank.retrieval.query.topic_query import ENGLISH, GENDER_WORDS, number_forms, singular, split_words
-from evenrank.trec.collection import Collection
+from evenrank.retrieval.query.topic_query import GENDER_WORDS, number_forms, singular, split_words
 
-LOG = logging.getLogger("evenrank.app")
 TREES_FILE = files("evenrank.app.articles").joinpath("on_subject_trees.json")
 LEAST, LIKELY, PERHAPS = 0.85, 0.77, 0.4
 """Probabilities from which on an article is about a subject: usually, where few are; and perhaps about it."""
@@ -87,15 +78,6 @@ AGAINST = frozenset(
     )
 )
 """Evidence that speaks against an article."""
-NEARNESS = ("topic", "title", "topic beside the first", "title beside the first")
-SCALES: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
-    "bge-small-en": ((0.2027, 0.0698), (0.1836, 0.0722)),
-    "e5-small-v2": ((0.0777, 0.0287), (0.0646, 0.029)),
-}
-"""Mean and deviation of the nearness of judged articles to their topics, and to the titles of these, by encoder."""
-SMALLEST_DEVIATION = 1e-9
-"""What a deviation is at least, so that all can be divided by it."""
-
 _BRACKETS = re.compile(r"\([^()]*\)")
 _NOT_FROM = re.compile(
     r"\b[\w-]+[- ]born\b|\b[\w-]+-(?:language|speaking|based)\b"
@@ -395,43 +377,6 @@ FOR_NOT_ASKED, AGAINST_NOT_ASKED = 2.0, -1.0
 """Evidence of a part that is not asked for, as if all of it were there: what speaks for an article, and against it."""
 
 
-class Trees(NamedTuple):
-    """A sum of small decision trees over columns of evidence, which is the log-odds; nodes below 0 are leaves."""
-
-    columns: tuple[str, ...]
-    column: NDArray[np.intp]
-    threshold: Floats
-    below: NDArray[np.intp]
-    """The node for evidence up to the threshold; `~leaf` for a leaf."""
-    above: NDArray[np.intp]
-    leaves: Floats
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Trees:
-        """Trees as the file has them: of each its nodes, and the values of its leaves."""
-        n_nodes = max(len(tree["nodes"]) for tree in record["trees"])
-        n_leaves = n_nodes + 1
-        nodes = np.zeros((len(record["trees"]), n_nodes, 4))
-        leaves = np.zeros((len(record["trees"]), n_leaves))
-        for number, tree in enumerate(record["trees"]):
-            nodes[number, : len(tree["nodes"])] = tree["nodes"]
-            leaves[number, : len(tree["leaves"])] = tree["leaves"]
-        column, below, above = (nodes[:, :, at].astype(np.intp) for at in (0, 2, 3))
-        return cls(tuple(record["columns"]), column, nodes[:, :, 1], below, above, leaves)
-
-    def chances(self, rows: Floats) -> Floats:
-        """The probability that each row of evidence stands for."""
-        trees = np.arange(len(self.column))
-        at = np.zeros((len(rows), len(trees)), np.intp)
-        pages = np.arange(len(rows))[:, None]
-        while (inner := at >= 0).any():
-            node = np.maximum(at, 0)
-            is_below = rows[pages, self.column[trees, node]] <= self.threshold[trees, node]
-            at = np.where(inner, np.where(is_below, self.below[trees, node], self.above[trees, node]), at)
-        scores = self.leaves[trees, ~at].sum(axis=1)
-        return np.asarray(1.0 / (1.0 + np.exp(-scores)))
-
-
 @cache
 def known_trees() -> Mapping[str, Trees]:
     """The trees of the file: for evidence of words alone, and with that of text vectors."""
@@ -456,72 +401,6 @@ def evidence_rows(pages: Sequence[Mapping[str, Evidence]], columns: Sequence[str
                 if (number := place.get(f"{part}: {name}")) is not None:
                     row[number] = value
     return rows
-
-
-@dataclass(frozen=True)
-class Nearness:
-    """How near pages are to a topic by the text vectors of an index, with the mean of its encoders."""
-
-    scorers: tuple[DenseScorer, ...]
-    topic: Topic
-    first: NDArray[np.int32]
-    """The first pages of the search, beside which nearness is also measured."""
-
-    @classmethod
-    def of(cls, collection: Collection, engine: Engine, topic: Topic, found: NDArray[np.int32]) -> Nearness | None:
-        """The nearness to a topic where an English index has vectors of all pages; None where it has not. `found` are
-        the pages of the search, best first."""
-        is_english = engine.layout.language == ENGLISH
-        scorers = subject_scorers(engine, index_folder(collection)) if is_english and len(found) else ()
-        return cls(scorers, topic, found[:READ]) if scorers else None
-
-    @property
-    def encoder(self) -> UsedEncoder:
-        """The first of the encoders."""
-        first = self.scorers[0].encoder
-        return UsedEncoder(first.settings, first.fingerprint)
-
-    def evidence(self, page_ids: NDArray[np.int32]) -> list[Evidence]:
-        """Nearness to the topic and to its title: on the scale of each encoder, and beside the first pages."""
-        found = np.zeros((len(page_ids), len(NEARNESS)))
-        for scorer in self.scorers:
-            pages, first = (scorer.similarity(self.topic, ids) for ids in (page_ids, self.first))
-            for at, (mean, deviation) in enumerate(SCALES[scorer.encoder.name]):
-                found[:, at] += (pages[at] - mean) / deviation
-                found[:, at + 2] += (pages[at] - first[at].mean()) / max(float(first[at].std()), SMALLEST_DEVIATION)
-        return [dict(zip(NEARNESS, row, strict=True)) for row in (found / len(self.scorers)).tolist()]
-
-
-_OPENING = threading.Lock()
-
-
-def subject_scorers(engine: Engine, folder: Path) -> tuple[DenseScorer, ...]:
-    """The text encoders that say how near articles are to a subject, opened once for an index: those that made its
-    vectors, if it has some of all pages. None where one is not on this machine, or another one than the known ones.
-
-    What visitors ask for is not written down.
-    """
-    try:
-        with _OPENING:
-            return _open_scorers(cast(Any, engine), folder)
-    except (EvenrankError, OSError) as error:
-        LOG.warning("articles are decided by words alone: %s", error)
-        return ()
-
-
-@lru_cache(maxsize=2)
-def _open_scorers(engine: Any, folder: Path) -> tuple[DenseScorer, ...]:
-    found = []
-    for settings in recorded_encoders(folder)[:2]:
-        encoder = Encoder(settings)
-        if encoder.name not in SCALES or settings.device != "cpu":
-            return ()
-        scorer = DenseScorer.open(engine, encoder, folder)
-        if not scorer.covers_index:
-            return ()
-        found.append(replace(scorer, texts=RecentTextVectors(scorer.texts.path, encoder.n_dimensions)))
-        found[-1].encode_background()
-    return tuple(found)
 
 
 def are_on_subject(
